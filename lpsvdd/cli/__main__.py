@@ -1,0 +1,5 @@
+"""``python -m lpsvdd.cli``."""
+
+from lpsvdd.cli import main
+
+main()
