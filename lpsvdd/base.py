@@ -30,11 +30,13 @@ def check_labels(y: object, n_samples: int) -> np.ndarray:
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     if labels.shape != (n_samples,):
-        raise ValueError(f"y must have shape ({n_samples},), one label a sample; got {labels.shape}")
-    if labels.dtype.kind not in "iuf" or not np.isin(labels, (-1, 1)).all():
-        shown = ", ".join(map(str, np.unique(labels.astype(str))[:5]))
+        raise ValueError(f"y must have shape ({n_samples},), a label a sample; got {labels.shape}")
+    if labels.dtype.kind not in "iuf":
+        raise ValueError(f"Unknown label type in y: {labels.dtype}; use the numbers +1 and -1")
+    if not np.isin(labels, (-1, 1)).all():
+        shown = ", ".join(map(str, np.unique(labels)[:5]))
         raise ValueError(
-            f"y must hold +1 (target) and -1 (labelled outlier) only, or be None; got labels: {shown}"
+            f"y must hold only +1 (target) and -1 (labelled outlier), or be None; it holds {shown}"
         )
     if not (labels > 0).any():
         raise ValueError("y has no positive sample (+1): there is nothing to describe")
@@ -42,7 +44,7 @@ def check_labels(y: object, n_samples: int) -> np.ndarray:
 
 
 def estimator_labels(y: object, n_samples: int) -> np.ndarray:
-    """As ``check_labels``, but whole-number class labels without any -1 are ignored, with a warning.
+    """As ``check_labels``, but class labels 0, 1, 2, ... without any -1 are ignored, warning.
 
     scikit-learn passes class labels (0, 1, 2, ...) to outlier detectors, which ignore them by
     convention, and its ``check_estimator`` insists on that. A -1 among other labels is an error.
@@ -57,7 +59,7 @@ def estimator_labels(y: object, n_samples: int) -> np.ndarray:
     )
     if is_class_label and not (labels == 1).all():
         warnings.warn(
-            "y holds class labels without any -1 and is ignored: every sample is taken as a target. "
+            "y holds class labels without any -1 and is ignored: every sample counts as a target. "
             "Label outliers -1 and targets +1 to use them, or pass y=None.",
             UserWarning,
             stacklevel=4,
@@ -222,7 +224,7 @@ class KernelOneClass(OutlierMixin, BaseEstimator):
         if diag is not None:
             diag = np.asarray(diag, dtype=float)
             if diag.shape != (n_samples,) or not np.isfinite(diag).all():
-                raise ValueError(f"diag must be {n_samples} finite numbers k(z, z), got {diag.shape}")
+                raise ValueError(f"diag must be {n_samples} finite numbers k(z, z)")
             return diag
         first = self.diag_fit_[0]
         if np.ptp(self.diag_fit_) > 1e-9 * max(abs(first), np.finfo(float).tiny):
@@ -238,7 +240,9 @@ class KernelOneClass(OutlierMixin, BaseEstimator):
         if self.contamination is not None and not (
             isinstance(self.contamination, Real) and 0.0 < self.contamination <= 0.5
         ):
-            raise ValueError(f"contamination must be None or in (0, 0.5], got {self.contamination!r}")
+            raise ValueError(
+                f"contamination must be None or in (0, 0.5], got {self.contamination!r}"
+            )
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -64,7 +64,8 @@ def resolve_gamma(
             variance = float(np.average(centred**2, axis=0, weights=sample_weight).mean())
             return 1.0 / (X.shape[1] * variance) if variance > 0.0 else 1.0
         raise ValueError(
-            f"gamma must be a positive number, 'half-mean-distance', 'scale' or 'auto', got {gamma!r}"
+            "gamma must be a positive number, 'half-mean-distance', 'scale' or 'auto', "
+            f"got {gamma!r}"
         )
     if not (np.isfinite(gamma) and gamma > 0.0):
         raise ValueError(f"gamma must be positive and finite, got {gamma!r}")
