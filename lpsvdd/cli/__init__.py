@@ -1,4 +1,4 @@
-"""Command line ``lpsvdd``: one module per command group, imported only when it exists and is asked for.
+"""Command line ``lpsvdd``: one module per command group, each a short list of commands.
 
 A command module exposes either ``app`` (a ``typer.Typer``, mounted under the module's name) or
 ``register(app)``, which adds plain commands to the main application.

@@ -1,8 +1,8 @@
 """The twenty data sets of the paper's Table 1: one record each, loaded by id or by name.
 
 A data set is a matrix X (n × d, float64, missing values NaN) with labels y ∈ {+1, −1}, +1 for the
-target class. Eighteen sets come with the package: seventeen from its tables, the waveforms (D8) from
-a generator. D4 and D5 may not be redistributed and are read from a user data folder.
+target class. Eighteen sets come with the package: seventeen from its tables, the waveforms (D8)
+from a generator. D4 and D5 may not be redistributed and are read from a user data folder.
 """
 
 from __future__ import annotations

@@ -127,7 +127,7 @@ RECORDS: tuple[Record, ...] = (
         n=500, positives=133, dim=64, paper=Counts(336, 133, 64),
         source="Delft pump vibration data, set 5x1, from the one-class data page of D. M. J. Tax, "
         "Delft University of Technology.",
-        licence="not stated; not redistributable",
+        licence="none found; not redistributable",
         note="The paper prints 336 samples (Ecoli's number); the set has 500. That class 1 is the "
         "target is inferred from its count, 133.",
         kind="user", aliases=("delft", "pump"),
