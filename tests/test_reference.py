@@ -1,0 +1,155 @@
+"""The CVXPY statements: primal and dual meet, analytic answers, failures are reported."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lpsvdd.kernels import kernel_matrix
+from lpsvdd.reference import solve_dual, solve_joint, solve_primal
+
+
+def problem(n_pos: int = 10, n_neg: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(n_pos + n_neg, 3))
+    X[n_pos:] += 0.7
+    return kernel_matrix(X, gamma=0.3), np.r_[np.ones(n_pos), -np.ones(n_neg)]
+
+
+@pytest.mark.parametrize("n_neg", [0, 6], ids=["one-class", "negatives"])
+@pytest.mark.parametrize("c", [0.11, 1.0, 8.0])
+@pytest.mark.parametrize("p", [1.0, 1.2, 2.0, 5.0, 20.0])
+def test_primal_and_dual_have_the_same_value_and_solution(p, c, n_neg):
+    K, y = problem(10, n_neg)
+    dual, primal = solve_dual(K, y, p, c), solve_primal(K, y, p, c)
+    assert dual.ok and primal.ok
+    assert dual.value == pytest.approx(primal.value, abs=1e-6)
+    assert dual.alpha == pytest.approx(primal.alpha, abs=1e-4)
+    if p > 1.0:  # at p = 1 the radius may be any number in an interval
+        assert dual.radius_sq == pytest.approx(primal.radius_sq, abs=1e-4)
+
+
+@pytest.mark.parametrize("solve", [solve_dual, solve_primal])
+@pytest.mark.parametrize("p, c", [(1.5, 0.2), (2.0, 3.0), (4.0, 1.0)])
+def test_two_points_by_hand(solve, p, c):
+    """Centre half-way; 2 c p zeta^(p-1) = 1 gives the slack, R^2 = (1 - k)/2 - zeta."""
+    k = 0.3
+    answer = solve(np.array([[1.0, k], [k, 1.0]]), None, p, c)
+    slack = (2.0 * c * p) ** (-1.0 / (p - 1.0))
+    assert answer.alpha == pytest.approx([0.5, 0.5], abs=1e-5)
+    assert answer.radius_sq == pytest.approx((1 - k) / 2 - slack, abs=1e-3)
+    assert answer.value == pytest.approx((1 - k) / 2 - slack + 2 * c * slack**p, abs=1e-6)
+
+
+@pytest.mark.parametrize("n_neg", [0, 6], ids=["one-class", "negatives"])
+@pytest.mark.parametrize("p", [4 / 3, 2.0, 5.0])
+def test_printed_joint_form_is_the_separate_form_at_half_the_cost(p, n_neg):
+    K, y = problem(10, n_neg)
+    c = np.where(y > 0, 0.6, 0.25)
+    separate, half = solve_dual(K, y, p, c), solve_dual(K, y, p, c / 2)
+    printed, corrected = solve_joint(K, y, p, c), solve_joint(K, y, p, c, factor="corrected")
+    assert printed.value == pytest.approx(half.value, abs=1e-6)
+    assert corrected.value == pytest.approx(separate.value, abs=1e-6)
+    assert printed.alpha == pytest.approx(half.alpha, abs=1e-4)
+    assert abs(printed.value - separate.value) > 1e-3
+
+
+@pytest.mark.parametrize("cones", ["soc", "power"])
+@pytest.mark.parametrize("n_neg", [0, 6], ids=["one-class", "negatives"])
+@pytest.mark.parametrize("p, c", [(32 / 31, 1e-3), (16 / 15, 1e-2), (1.1, 3.0), (20.0, 1e-3)])
+def test_scaled_statement_serves_where_the_printed_one_fails(p, c, n_neg, cones):
+    K, y = problem(10, n_neg)
+    dual = solve_dual(K, y, p, c, scaled=True, cones=cones)
+    primal = solve_primal(K, y, p, c, scaled=True, cones=cones)
+    assert dual.ok and primal.ok
+    assert dual.value == pytest.approx(primal.value, rel=1e-5)
+    assert dual.alpha == pytest.approx(primal.alpha, abs=1e-4)
+
+
+def test_scaled_statement_is_equivalent_for_any_kernel_scale():
+    K, y = problem(8, 4)
+    printed = solve_dual(50.0 * K, y, 1.5, 0.02)
+    scaled = solve_dual(50.0 * K, y, 1.5, 0.02, scaled=True)
+    assert scaled.value == pytest.approx(printed.value, rel=1e-6)
+    assert scaled.radius_sq == pytest.approx(printed.radius_sq, rel=1e-4)
+
+
+def test_failures_are_in_the_status_and_carry_no_numbers():
+    K, y = problem()
+    failed = solve_dual(K, y, 32 / 31, 1e-3)
+    assert not failed.ok
+    assert failed.message
+    infeasible = solve_dual(K, y, 1.0, 0.05)  # 10 points, box 0.05: sum alpha <= 1/2
+    assert infeasible.status == "infeasible"
+    assert np.isnan(infeasible.alpha).all() and np.isnan(infeasible.radius_sq)
+    unbounded = solve_primal(K, y, 1.0, 0.05)
+    assert unbounded.status == "unbounded"
+    starved = solve_dual(K, y, 1.5, 1.0, max_iter=2)
+    assert not starved.ok
+
+
+def test_coefficients_beyond_double_precision_are_reported_as_overflow():
+    K, y = problem()
+    assert solve_dual(K, y, 1.001, 1e-3).status == "overflow"
+    assert solve_joint(K, y, 1.001, 1e-3).status == "overflow"
+    assert solve_primal(K, y, 1.001, 1e-3, scaled=True).status == "overflow"
+
+
+def test_cost_two_is_two_copies():
+    K, _ = problem(6)
+    doubled = np.r_[np.arange(6), 0]
+    weighted = solve_dual(K, None, 1.7, np.r_[0.6, np.full(5, 0.3)])
+    copied = solve_dual(K[np.ix_(doubled, doubled)], None, 1.7, 0.3)
+    assert weighted.value == pytest.approx(copied.value, abs=1e-6)
+    assert weighted.alpha[0] == pytest.approx(copied.alpha[0] + copied.alpha[6], abs=1e-4)
+
+
+@pytest.mark.parametrize("solve", [solve_dual, solve_primal])
+@pytest.mark.parametrize("K", [np.ones((5, 5)), np.outer(np.arange(5.0), np.arange(5.0))])
+def test_rank_one_kernels(solve, K):
+    answer = solve(K, None, 2.0, 1.0)
+    other = (solve_primal if solve is solve_dual else solve_dual)(K, None, 2.0, 1.0)
+    assert answer.ok
+    assert answer.value == pytest.approx(other.value, abs=1e-6)
+
+
+@pytest.mark.parametrize("solver", ["CLARABEL", "ECOS", "SCS"])
+def test_every_solver_of_the_benchmark_agrees_on_an_easy_problem(solver):
+    K, y = problem(10, 6)
+    answer, oracle = solve_dual(K, y, 2.0, 1.0, solver), solve_primal(K, y, 2.0, 1.0)
+    assert answer.value == pytest.approx(oracle.value, abs=1e-4)
+    assert answer.radius_sq == pytest.approx(oracle.radius_sq, abs=1e-3)
+    assert answer.seconds > 0 and answer.solver_seconds > 0 and answer.n_iter > 0
+
+
+@pytest.mark.parametrize("solve", [solve_dual, solve_primal, solve_joint])
+@pytest.mark.parametrize(
+    "change, named",
+    [
+        ({"K": np.ones((3, 2))}, "K"),
+        ({"K": np.array([[1.0, 0.5], [0.1, 1.0]]), "y": None}, "K"),
+        ({"K": np.array([[1.0, 2.0], [2.0, 1.0]]), "y": None}, "eigenvalue"),
+        ({"K": np.full((2, 2), np.nan), "y": None}, "K"),
+        ({"y": np.zeros(10)}, "y"),
+        ({"y": -np.ones(10)}, "y"),
+        ({"p": 0.5}, "p"),
+        ({"p": np.inf}, "p"),
+        ({"c": 0.0}, "c"),
+        ({"c": np.ones(3)}, "c"),
+    ],
+)
+def test_bad_input_is_named(solve, change, named):
+    K, y = problem()
+    arguments = {"K": K, "y": y, "p": 2.0, "c": 1.0} | change
+    with pytest.raises(ValueError, match=rf"\b{named}\b"):
+        solve(**arguments)
+
+
+def test_options_with_two_values_refuse_a_third():
+    K, y = problem()
+    with pytest.raises(ValueError, match="factor"):
+        solve_joint(K, y, 2.0, 1.0, factor="half")
+    with pytest.raises(ValueError, match="p must be greater than 1"):
+        solve_joint(K, y, 1.0, 1.0)
+    with pytest.raises(ValueError, match="cones"):
+        solve_dual(K, y, 2.0, 1.0, cones="exp")
