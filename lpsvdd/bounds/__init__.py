@@ -1,0 +1,44 @@
+r"""Error bounds of lp-SVDD by Rademacher complexity: as printed, and with a complete proof.
+
+With f(x) = ||phi(x) - a||^2 and a margin v > 0, every bound here has the shape
+
+    P[ y (f(x) - R^2) > v ]  <=  empirical  +  complexity  +  confidence
+
+and holds with probability 1 - delta over the n training pairs. The book chapter "What the error
+bound is worth" states the theorems and proves the corrected one.
+
+Convention, used everywhere: the empirical Rademacher complexity of a class F on z_1..z_n is
+
+    R_n(F) = E_sigma sup_{f in F} (2/n) sum_i sigma_i f(z_i)            (no absolute value)
+
+so that a contraction by an L-Lipschitz function costs a factor L, and F enters the bound as
+R_n(F) itself. Shawe-Taylor & Cristianini (2004), whom the paper follows, put an absolute value
+around the sum; their contraction then costs 2L.
+"""
+
+from __future__ import annotations
+
+from .complexity import MonteCarlo, kappa_bound, rademacher, trace_bound
+from .loss import lipschitz, lipschitz_printed, margin_loss
+from .model import bound_of, center_norm
+from .samplesize import sample_size
+from .theorems import FORMS, BoundTerms, distance_bound, error_bound, offset_width, stratum
+
+__all__ = [
+    "FORMS",
+    "BoundTerms",
+    "MonteCarlo",
+    "bound_of",
+    "center_norm",
+    "distance_bound",
+    "error_bound",
+    "kappa_bound",
+    "lipschitz",
+    "lipschitz_printed",
+    "margin_loss",
+    "offset_width",
+    "rademacher",
+    "sample_size",
+    "stratum",
+    "trace_bound",
+]
