@@ -1,0 +1,219 @@
+"""Execute the parameterised notebooks of the book, one after another, and only when needed.
+
+    notebooks/07_pure.ipynb  --papermill-->  book/notebooks/07_pure.ipynb  --jupyter-book-->  page
+
+The tracked notebook holds no outputs; its ``parameters`` cell holds the published values. A profile
+(``notebooks/profiles.yml``) overrides some of them with small ones for tests. A notebook is executed
+again only if the hash of its inputs changed: its own source, its parameters, the package, the
+results and the claims.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+PUBLISHED = "published"
+"""Profile without overrides: every notebook's own defaults."""
+
+
+class NotebookError(Exception):
+    """A notebook cannot be found, parameterised or executed; the message is meant for the reader."""
+
+
+def project_root(start: Path | None = None) -> Path:
+    """The folder of the checkout: the nearest one upwards that holds ``claims.yml``."""
+    here = (start or Path.cwd()).resolve()
+    for folder in (here, *here.parents, Path(__file__).resolve().parents[1]):
+        if (folder / "claims.yml").is_file() and (folder / "notebooks").is_dir():
+            return folder
+    raise NotebookError(f"{here} is not inside a checkout of the project (no claims.yml above it)")
+
+
+def find(selector: str, root: Path) -> Path:
+    """The notebook a reader means by ``07``, ``07_pure`` or a path."""
+    folder = root / "notebooks"
+    name = Path(selector).name.removesuffix(".ipynb")
+    found = [path for path in sources(root) if path.stem == name or path.stem.split("_")[0] == name]
+    if len(found) != 1:
+        known = ", ".join(path.stem for path in sources(root)) or f"none in {folder.name}/"
+        raise NotebookError(f"No single notebook matches {selector!r}. There are: {known}")
+    return found[0]
+
+
+def sources(root: Path) -> list[Path]:
+    """All tracked notebooks in reading order."""
+    return sorted((root / "notebooks").glob("[0-9][0-9]_*.ipynb"))
+
+
+def profile_parameters(profile: str, notebook: Path) -> dict[str, Any]:
+    """Overrides of a profile for one notebook."""
+    if profile == PUBLISHED:
+        return {}
+    path = notebook.parent / "profiles.yml"
+    profiles = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    if profile not in profiles:
+        known = ", ".join([PUBLISHED, *profiles])
+        raise NotebookError(f"Unknown profile {profile!r}. There are: {known}")
+    return dict((profiles[profile] or {}).get(notebook.stem) or {})
+
+
+def defaults(notebook: Path) -> dict[str, Any]:
+    """Names and published values of a notebook's ``parameters`` cell."""
+    from papermill import inspect_notebook
+
+    found = inspect_notebook(str(notebook))
+    return {name: ast.literal_eval(entry["default"]) for name, entry in found.items()}
+
+
+def check_parameters(notebook: Path, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Refuse names the notebook does not have and values of another type than the default's."""
+    known = defaults(notebook)
+    checked = {}
+    for name, value in given.items():
+        if name not in known:
+            names = ", ".join(known) or "none"
+            raise NotebookError(
+                f"{notebook.stem} has no parameter {name!r}. Its parameters: {names}"
+            )
+        expected = type(known[name])
+        if expected is float and type(value) is int:
+            value = float(value)
+        if type(value) is not expected:
+            raise NotebookError(
+                f"{notebook.stem}: {name} = {value!r} is {type(value).__name__}, "
+                f"expected {expected.__name__} such as {known[name]!r}"
+            )
+        checked[name] = value
+    return checked
+
+
+def parse_value(text: str) -> Any:
+    """A value typed on the command line: a Python literal, else the text itself."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def input_hash(notebook: Path, parameters: Mapping[str, Any], root: Path) -> str:
+    """Fingerprint of everything an executed notebook depends on."""
+    digest = hashlib.sha256(json.dumps([notebook.name, dict(parameters)], sort_keys=True).encode())
+    package = Path(__file__).resolve().parent
+    files: Iterable[Path] = [
+        notebook,
+        *(path for path in sorted(package.rglob("*")) if path.is_file()),
+        *(path for path in sorted((root / "results").rglob("*")) if path.is_file()),
+    ]
+    for path in files:
+        if path.suffix not in {".pyc", ".tmp"}:
+            digest.update(f"{path.name}\0".encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class Run:
+    """What happened to one notebook."""
+
+    name: str
+    executed: bool
+    seconds: float
+
+
+def execute(
+    notebook: Path,
+    *,
+    root: Path,
+    profile: str = PUBLISHED,
+    parameters: Mapping[str, Any] | None = None,
+    force: bool = False,
+    report: Callable[[str], None] = print,
+) -> Run:
+    """Execute one notebook into ``book/notebooks/``, unless an up-to-date execution is there."""
+    chosen = check_parameters(
+        notebook, {**profile_parameters(profile, notebook), **(parameters or {})}
+    )
+    output = root / "book" / "notebooks" / notebook.name
+    stamp = root / "_build" / "stamps" / f"{notebook.stem}.txt"
+    fingerprint = input_hash(notebook, chosen, root)
+    current = output.is_file() and stamp.is_file() and stamp.read_text() == fingerprint
+    if current and not force:
+        report(f"{notebook.stem:<18} up to date")
+        return Run(notebook.stem, executed=False, seconds=0.0)
+    start = time.perf_counter()
+    _papermill(notebook, output, chosen, root)
+    seconds = time.perf_counter() - start
+    stamp.parent.mkdir(parents=True, exist_ok=True)
+    stamp.write_text(fingerprint)
+    report(f"{notebook.stem:<18} {seconds:6.1f} s")
+    return Run(notebook.stem, executed=True, seconds=seconds)
+
+
+def _papermill(notebook: Path, output: Path, parameters: dict[str, Any], root: Path) -> None:
+    """Run papermill; on failure leave no output behind and say which cell failed."""
+    from papermill import PapermillExecutionError, execute_notebook
+    from traitlets.config import Config
+
+    partial = root / "_build" / "running" / notebook.name
+    for folder in (output.parent, partial.parent):
+        folder.mkdir(parents=True, exist_ok=True)
+    try:
+        execute_notebook(
+            str(notebook),
+            str(partial),
+            parameters=parameters,
+            kernel_name="python3",
+            cwd=str(root),
+            progress_bar=False,
+            # Sockets of the file system: no open port, and no warning about an unencrypted one.
+            config=Config({"KernelManager": {"transport": "tcp" if os.name == "nt" else "ipc"}}),
+        )
+        partial.replace(output)
+    except PapermillExecutionError as error:
+        raise NotebookError(
+            f"{notebook.stem} failed in cell {error.exec_count}:\n\n{_indent(error.source)}\n\n"
+            f"{error.ename}: {error.evalue}\n\n" + "\n".join(error.traceback)
+        ) from None
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _indent(source: str) -> str:
+    return "\n".join(f"    {line}" for line in source.splitlines())
+
+
+def execute_all(
+    *,
+    root: Path,
+    profile: str = PUBLISHED,
+    force: bool = False,
+    report: Callable[[str], None] = print,
+) -> list[Run]:
+    """Execute every notebook in reading order, stopping at the first failure."""
+    notebooks = sources(root)
+    runs = []
+    for number, notebook in enumerate(notebooks, start=1):
+        runs.append(
+            execute(
+                notebook,
+                root=root,
+                profile=profile,
+                force=force,
+                report=lambda line, number=number: report(f"[{number}/{len(notebooks)}] {line}"),
+            )
+        )
+    executed = [run for run in runs if run.executed]
+    total = sum(run.seconds for run in executed)
+    report(
+        f"{len(executed)} of {len(runs)} notebooks executed in {total:.0f} s ({profile} profile)"
+    )
+    return runs

@@ -1,0 +1,183 @@
+"""Figures that several notebooks share, in one style with colours safe for colour-blind readers.
+
+Every function draws on an ``Axes`` and returns it; none calls ``plt.show``. Matplotlib is imported
+when a function runs, so that importing the package stays fast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib.resources import as_file, files
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+PALETTE = {
+    "blue": "#0072B2",
+    "vermillion": "#D55E00",
+    "green": "#009E73",
+    "purple": "#CC79A7",
+    "orange": "#E69F00",
+    "sky": "#56B4E9",
+    "black": "#000000",
+}
+"""Okabe and Ito's colours."""
+
+INSIDE, OUTSIDE, NEGATIVE = PALETTE["blue"], PALETTE["vermillion"], PALETTE["black"]
+
+
+def use_style() -> None:
+    """Apply the project's matplotlib style; in a notebook also ask for vector figures."""
+    import matplotlib.pyplot as plt
+
+    with as_file(files("lpsvdd") / "lpsvdd.mplstyle") as path:
+        plt.style.use(path)
+    try:
+        from matplotlib_inline.backend_inline import set_matplotlib_formats
+    except ImportError:
+        return
+    set_matplotlib_formats("svg")
+
+
+def fraction(value: float) -> str:
+    """A grid value as the paper writes it: 32/31, 8/7, 5/2, 20."""
+    from fractions import Fraction
+
+    exact = Fraction(value).limit_denominator(64)
+    return str(exact) if abs(float(exact) - value) < 1e-9 else f"{value:g}"
+
+
+def evaluation_grid(
+    X: np.ndarray, *, margin: float = 0.15, size: int = 160
+) -> tuple[np.ndarray, ...]:
+    """Coordinates (gx, gy) of a regular grid around two-dimensional points and its rows (m, 2)."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    pad = margin * (high - low).max()
+    axes = [np.linspace(low[k] - pad, high[k] + pad, size) for k in range(2)]
+    gx, gy = np.meshgrid(*axes)
+    return gx, gy, np.column_stack([gx.ravel(), gy.ravel()])
+
+
+def decision_boundary(
+    X: np.ndarray,
+    decision: Callable[[np.ndarray], np.ndarray],
+    *,
+    y: np.ndarray | None = None,
+    support: np.ndarray | None = None,
+    ax: Axes | None = None,
+    size: int = 160,
+) -> Axes:
+    """Points of the plane, the region where ``decision`` is positive, and its boundary.
+
+    ``support`` marks points with a positive multiplier; negatives (y = -1) are drawn as crosses.
+    When the decision is negative everywhere there is no region, and the axes say so.
+    """
+    ax = ax or _new_axes()
+    gx, gy, rows = evaluation_grid(X, size=size)
+    values = decision(rows).reshape(gx.shape)
+    if values.max() > 0 > values.min():
+        ax.contourf(gx, gy, values, levels=[0, values.max()], colors=[PALETTE["sky"]], alpha=0.25)
+        ax.contour(gx, gy, values, levels=[0], colors=[INSIDE], linewidths=1.4)
+    else:
+        text = "no point inside" if values.max() <= 0 else "every point inside"
+        ax.text(0.03, 0.97, text, transform=ax.transAxes, va="top", fontsize="small")
+    y = np.ones(len(X)) if y is None else np.asarray(y)
+    mask = np.zeros(len(X), dtype=bool) if support is None else _as_mask(support, len(X))
+    for chosen, colour, label in ((~mask, "#777777", "data"), (mask, OUTSIDE, "support vectors")):
+        shown = chosen & (y > 0)
+        ax.scatter(*X[shown].T, s=9, color=colour, label=label, zorder=3, linewidths=0)
+    if np.any(y < 0):
+        ax.scatter(*X[y < 0].T, s=16, marker="x", color=NEGATIVE, label="negatives", zorder=3)
+    ax.set_aspect("equal")
+    ax.grid(False)
+    return ax
+
+
+def _as_mask(support: np.ndarray, n: int) -> np.ndarray:
+    support = np.asarray(support)
+    if support.dtype == bool:
+        return support
+    mask = np.zeros(n, dtype=bool)
+    mask[support] = True
+    return mask
+
+
+def heat_map(
+    values: np.ndarray,
+    *,
+    ps: Sequence[float],
+    cs: Sequence[float],
+    ax: Axes | None = None,
+    label: str = "",
+    fmt: str | None = "{:.1f}",
+    **image: Any,
+) -> Axes:
+    """Table of values over exponents (rows) and costs (columns); missing cells stay white."""
+    values = np.ma.masked_invalid(np.asarray(values, dtype=float))
+    if values.shape != (len(ps), len(cs)):
+        raise ValueError(f"values has shape {values.shape}, expected {(len(ps), len(cs))}")
+    ax = ax or _new_axes()
+    shown = ax.imshow(values, aspect="auto", **image)
+    if fmt:
+        for (row, column), value in np.ndenumerate(values.filled(np.nan)):
+            if np.isfinite(value):
+                dark = shown.norm(value) < 0.55
+                ax.text(
+                    column,
+                    row,
+                    fmt.format(value),
+                    ha="center",
+                    va="center",
+                    fontsize="x-small",
+                    color="white" if dark else "black",
+                )
+    ax.set_xticks(range(len(cs)), [f"{c:g}" for c in cs])
+    ax.set_yticks(range(len(ps)), [fraction(p) for p in ps])
+    ax.set(xlabel="c", ylabel="p")
+    ax.grid(False)
+    ax.spines[:].set_visible(False)
+    ax.figure.colorbar(shown, ax=ax, label=label)
+    return ax
+
+
+def critical_difference(matrix: pd.DataFrame, *, title: str = "", ax: Axes | None = None) -> Axes:
+    """Critical-difference diagram of a matrix data sets × methods, with Nemenyi's bars."""
+    from lpsvdd.experiments.statistics import critical_difference_diagram
+
+    ax = ax or _new_axes(figsize=(6.8, 2.4))
+    critical_difference_diagram(matrix, ax=ax)
+    ax.set_title(title)
+    ax.grid(False)
+    return ax
+
+
+def paired_values(
+    first: pd.Series, second: pd.Series, *, labels: tuple[str, str], ax: Axes | None = None
+) -> Axes:
+    """Two values per row joined by a line: printed against reproduced, one method against another."""
+    ax = ax or _new_axes(figsize=(6.4, 0.26 * len(first) + 1.0))
+    position = np.arange(len(first))[::-1]
+    ax.hlines(position, first, second.reindex(first.index), color="#BBBBBB", zorder=1)
+    ax.scatter(first, position, color=INSIDE, label=labels[0], zorder=2, s=24)
+    ax.scatter(
+        second.reindex(first.index),
+        position,
+        color=OUTSIDE,
+        label=labels[1],
+        marker="D",
+        zorder=2,
+        s=20,
+    )
+    ax.set_yticks(position, first.index)
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+    return ax
+
+
+def _new_axes(**options: Any) -> Axes:
+    import matplotlib.pyplot as plt
+
+    return plt.subplots(layout="constrained", **options)[1]

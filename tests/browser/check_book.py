@@ -1,0 +1,241 @@
+"""Open every page of the rendered book in headless Chromium and report what is wrong with it.
+
+    python tests/browser/check_book.py _build/html [--screenshots FOLDER] [--self-test]
+
+A page fails on: a console error or exception, a failed request, a request that leaves the book, TeX
+that was not rendered, an image that did not load or has no alternative text, a link to a file or
+anchor that does not exist, sideways overflow on a 390 px screen. The book fails when a slider does
+not move its figure, when the theme cannot be switched, or when the search does not find
+"duality gap". All of it on file:// addresses, the strictest case.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urldefrag, urlparse
+
+from chrome import Browser, Page
+
+HERE = Path(__file__).parent
+PAGE_CHECK = (HERE / "page.js").read_text()
+OVERFLOW_CHECK = (HERE / "overflow.js").read_text()
+PHONE, DESKTOP = (390, 844), (1280, 900)
+LOCAL_SCHEMES = ("file", "data", "blob", "about", "devtools", "chrome")
+
+
+class Anchors(HTMLParser):
+    """The ids a page defines and the addresses its links point at."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.ids: set[str] = set()
+        self.links: list[str] = []
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        self.ids.update(filter(None, (values.get("id"), values.get("name"))))
+        if tag == "a" and values.get("href"):
+            self.links.append(values["href"])
+
+
+def book_pages(root: Path) -> list[Path]:
+    """Every page of the book; static files and the redirect at the root are not pages."""
+    return [
+        path
+        for path in sorted(root.rglob("*.html"))
+        if "_static" not in path.parts and 'http-equiv="Refresh"' not in path.read_text("utf-8")
+    ]
+
+
+def broken_links(path: Path, anchors: dict[Path, Anchors]) -> Iterator[str]:
+    """Internal links whose file or anchor does not exist."""
+    for link in anchors[path].links:
+        address, fragment = urldefrag(link)
+        if urlparse(address).scheme:
+            continue
+        name = unquote(address.split("?")[0])
+        target = (path.parent / name).resolve() if name else path
+        if not target.is_file():
+            yield link
+        elif fragment and target.suffix == ".html":
+            known = anchors.setdefault(target, Anchors(target)).ids
+            if unquote(fragment) not in known:
+                yield link
+
+
+def event_problems(page: Page) -> Iterator[tuple[str, str]]:
+    """Errors and requests recorded since the page was opened."""
+    addresses = {}
+    for method, params in page.events:
+        if method == "Network.requestWillBeSent":
+            address = addresses[params["requestId"]] = params["request"]["url"]
+            if urlparse(address).scheme not in LOCAL_SCHEMES:
+                yield "external request", address
+        elif method == "Network.loadingFailed" and not params.get("canceled"):
+            address = addresses.get(params["requestId"], "?")
+            yield "failed request", f"{address}: {params['errorText']}"
+        elif method == "Runtime.exceptionThrown":
+            details = params["exceptionDetails"]
+            text = details.get("exception", {}).get("description", details["text"])
+            yield "exception", text.splitlines()[0]
+        elif method == "Runtime.consoleAPICalled" and params["type"] == "error":
+            yield "console error", " ".join(str(arg.get("value")) for arg in params["args"])
+        elif method == "Log.entryAdded" and params["entry"]["level"] == "error":
+            entry = params["entry"]
+            yield "console error", f"{entry['text']} {entry.get('url', '')}"
+
+
+async def check_sliders(page: Page) -> list[tuple[str, str]]:
+    """Every slider of a figure reacts to the arrow keys by changing what is drawn."""
+    problems = []
+    count = await page.evaluate("document.querySelectorAll('article input[type=range]').length")
+    for index in range(count):
+        slider = f"document.querySelectorAll('article input[type=range]')[{index}]"
+        drawing = f"{slider}.closest('figure, .widget').querySelector('svg').innerHTML"
+        before = await page.evaluate(f"{slider}.focus(), {drawing}")
+        await page.press("ArrowRight")
+        if before == await page.evaluate(drawing):
+            await page.press("ArrowLeft")
+            if before == await page.evaluate(drawing):
+                name = await page.evaluate(f"{slider}.outerHTML")
+                problems.append(("slider does not move the figure", name))
+    return problems
+
+
+async def check_page(page: Page, path: Path, anchors: dict[Path, Anchors]) -> list[tuple[str, str]]:
+    """All problems of one page."""
+    await page.resize(*DESKTOP)
+    await page.visit(path.as_uri())
+    problems = [tuple(problem) for problem in await page.evaluate(PAGE_CHECK)]
+    problems += [("broken link", link) for link in broken_links(path, anchors)]
+    problems += await check_sliders(page)
+    await page.resize(*PHONE)
+    await asyncio.sleep(0.1)
+    problems += [("overflow at 390 px", item) for item in await page.evaluate(OVERFLOW_CHECK)]
+    return list(dict.fromkeys([*problems, *event_problems(page)]))
+
+
+async def check_search(page: Page, root: Path, phrase: str) -> list[tuple[str, str]]:
+    """The search page lists at least one hit for the phrase."""
+    await page.resize(*DESKTOP)
+    await page.visit((root / "search.html").as_uri() + "?q=" + phrase.replace(" ", "+"))
+    for _ in range(60):
+        hits = await page.evaluate("document.querySelectorAll('#search-results li a').length")
+        if hits:
+            return list(event_problems(page))
+        await asyncio.sleep(0.1)
+    return [("search", f"no hit for “{phrase}”")]
+
+
+async def check_theme(page: Page, path: Path) -> list[tuple[str, str]]:
+    """The theme button reaches both a light and a dark page."""
+    await page.visit(path.as_uri())
+    colours = set()
+    for _ in range(3):
+        colours.add(await page.evaluate("getComputedStyle(document.body).backgroundColor"))
+        await page.evaluate("document.querySelector('.theme-switch-button').click()")
+        await asyncio.sleep(0.4)
+    return [] if len(colours) > 1 else [("theme", "the theme button changes nothing")]
+
+
+async def take_screenshots(page: Page, path: Path, root: Path, folder: Path) -> None:
+    """The page on a desktop, in dark mode, and on a phone."""
+    name = "-".join(path.relative_to(root).with_suffix("").parts)
+    for kind, size, theme in (
+        ("desktop", DESKTOP, "light"),
+        ("dark", DESKTOP, "dark"),
+        ("phone", PHONE, "light"),
+    ):
+        await page.resize(*size)
+        await page.visit(path.as_uri())
+        await page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
+        await asyncio.sleep(0.3)
+        await page.screenshot(folder / f"{name}.{kind}.png")
+
+
+async def check_book(root: Path, screenshots: Path | None) -> int:
+    """Check all pages, print one line for each, return the number of problems."""
+    pages = book_pages(root)
+    anchors = {path.resolve(): Anchors(path) for path in pages}
+    total = 0
+
+    def show(name: str, problems: list[tuple[str, str]], seconds: float) -> None:
+        nonlocal total
+        total += len(problems)
+        print(f"{'FAIL' if problems else 'ok':4} {seconds:5.1f} s  {name}", flush=True)
+        for kind, detail in problems:
+            print(f"       {kind}: {detail}")
+
+    async with Browser() as browser:
+        page = await browser.open_page()
+        for path in pages:
+            start = time.perf_counter()
+            problems = await check_page(page, path.resolve(), anchors)
+            if screenshots:
+                await take_screenshots(page, path.resolve(), root.resolve(), screenshots)
+            show(str(path.relative_to(root)), problems, time.perf_counter() - start)
+        for name, check in (
+            ("search finds “duality gap”", check_search(page, root.resolve(), "duality gap")),
+            ("light and dark theme", check_theme(page, (root / "intro.html").resolve())),
+        ):
+            start = time.perf_counter()
+            show(name, await check, time.perf_counter() - start)
+    print(f"{len(pages)} pages, {total} problems")
+    return total
+
+
+FAULTY = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>t</title></head><body><article>
+<img src="missing.png" alt="x"><img src="data:image/gif;base64,R0lGODlhAQABAAAAACw=">
+<p>left over \\frac{1}{2}</p><a href="nowhere.html">a</a><a href="#nothing">b</a>
+<p style="width:600px">wide</p>
+<figure><svg><path d="M0 0"/></svg><input type="range" min="0" max="3" aria-label="dead"></figure>
+<script>console.error("planted"); undefinedFunction();</script>
+<img src="http://127.0.0.1:9/away.png" alt="away"></article></body></html>"""
+EXPECTED = {
+    "image not loaded",
+    "image without alt text",
+    "raw TeX",
+    "broken link",
+    "overflow at 390 px",
+    "slider does not move the figure",
+    "console error",
+    "exception",
+    "external request",
+    "failed request",
+}
+
+
+async def self_test() -> int:
+    """A page with one fault of each kind must be reported for each of them."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder).resolve() / "faulty.html"
+        path.write_text(FAULTY, encoding="utf-8")
+        async with Browser() as browser:
+            page = await browser.open_page()
+            found = {kind for kind, _ in await check_page(page, path, {path: Anchors(path)})}
+    for kind in sorted(EXPECTED - found):
+        print(f"self-test: the check did not notice a planted fault of kind “{kind}”")
+    print(f"self-test: {len(EXPECTED & found)} of {len(EXPECTED)} planted faults noticed")
+    return len(EXPECTED - found)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("root", type=Path, help="folder of the rendered book")
+    parser.add_argument("--screenshots", type=Path, help="write PNGs of every page here")
+    parser.add_argument("--self-test", action="store_true", help="first check the check itself")
+    options = parser.parse_args()
+    problems = asyncio.run(self_test()) if options.self_test else 0
+    return int(problems + asyncio.run(check_book(options.root, options.screenshots)) > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
