@@ -109,16 +109,15 @@ class KNFST(KernelOneClass):
 
     def _fit_kernel(self, K, y, sample_weight):
         positive = (y > 0).astype(float)
-        u, v = self._solve(K, np.column_stack([positive, 1.0 - positive])).T
+        solutions = self._solve(K, np.column_stack([positive, 1.0 - positive]))
+        u, v = solutions.T
         if positive.all() or self.variant == "B":
-            directions = u[:, None]
+            combination = np.array([[1.0], [0.0]])
         elif self.variant == "A":
-            t_pos = (1.0 - positive) @ v + positive @ v
-            t_neg = -(positive @ u + positive @ v)
-            directions = (t_pos * u + t_neg * v)[:, None]
+            combination = np.array([[v.sum()], [-(positive @ u + positive @ v)]])
         else:
-            directions = np.column_stack([u, v])
-        self.dual_coef_ = self._orthonormal(K, directions)
+            combination = np.eye(2)
+        self.dual_coef_ = solutions @ _orthonormal(solutions.T @ K @ solutions, combination)
         self.target_ = (K[y > 0] @ self.dual_coef_).mean(axis=0)
 
     def _solve(self, K: np.ndarray, rhs: np.ndarray) -> np.ndarray:
@@ -127,17 +126,22 @@ class KNFST(KernelOneClass):
         vectors = vectors[:, keep]
         return vectors @ ((vectors.T @ rhs) / (values[keep] + self.ridge)[:, None])
 
-    def _orthonormal(self, K: np.ndarray, directions: np.ndarray) -> np.ndarray:
-        """Combinations of the directions that are orthonormal in feature space."""
-        gram = directions.T @ K @ directions
-        values, vectors = eigh(gram)
-        # Two parallel directions span one line; the lost one adds nothing to the distance. Each
-        # direction is a difference of vectors no longer than |d_i| sqrt(K_ii), the yardstick here.
-        yardstick = (np.abs(directions).T @ np.sqrt(np.maximum(np.diag(K), 0.0))).max() ** 2
-        keep = values > 1e-14 * yardstick
-        scaled = np.zeros_like(directions)
-        scaled[:, keep] = directions @ vectors[:, keep] / np.sqrt(values[keep])
-        return scaled
-
     def _score_kernel(self, Kz, diag):
-        return -np.linalg.norm(Kz @ self.dual_coef_ - self.target_, axis=1)
+        # Training scores are at round-off level, and a threshold among them must not depend on the
+        # batch a sample comes in: row-wise sums, where a matrix product would depend on it.
+        Kz = np.ascontiguousarray(Kz)
+        projected = np.column_stack([(Kz * column).sum(axis=1) for column in self.dual_coef_.T])
+        return -np.linalg.norm(projected - self.target_, axis=1)
+
+
+def _orthonormal(gram: np.ndarray, combination: np.ndarray) -> np.ndarray:
+    """Combinations, with the given span, of vectors with this Gram matrix: made orthonormal.
+
+    What cancels to round-off (parallel vectors, or classes with the same points) becomes zero.
+    """
+    values, vectors = eigh(combination.T @ gram @ combination)
+    lengths = np.sqrt(np.maximum(np.diag(gram), 0.0))
+    keep = values > 1e-14 * (lengths @ np.abs(combination)).max() ** 2
+    result = np.zeros_like(combination)
+    result[:, keep] = combination @ vectors[:, keep] / np.sqrt(values[keep])
+    return result
