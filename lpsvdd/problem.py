@@ -1,0 +1,337 @@
+r"""The lp-SVDD problem as an object: the derivation as code.
+
+Given K_ij = k(x_i, x_j), labels y_i = +1 (target) or -1 (labelled outlier), costs c_i > 0 and an
+exponent p >= 1, find a centre a and a **free** real number R2 ("radius squared") with
+
+    min_{a, R2, z}  R2 + sum_i c_i z_i^p     s.t.  y_i (||phi(x_i) - a||^2 - R2) <= z_i,  z_i >= 0.
+
+With b = R2 - ||a||^2 the constraints are linear in (a, b) and the objective b + ||a||^2 + penalty
+is convex, with or without negatives; so strong duality holds. The dual, with q = p/(p-1), is
+
+    max_alpha  sum_i alpha_i y_i K_ii - (alpha*y)' K (alpha*y) - (1 - 1/p) sum_i alpha_i z_i(alpha_i)
+    s.t.       alpha >= 0,  y' alpha = 1,        z_i(alpha) = (alpha / (c_i p))^(1/(p-1)),
+
+and for p = 1 the penalty is replaced by the box alpha_i <= c_i. At the optimum
+a = sum_i alpha_i y_i phi(x_i).
+
+**Scaling.** At p = 32/31 and c = 1e-3 the raw dual coefficient is about 1e91. Dividing kernel,
+slack and radius by one number s turns c_i into c_i s^(p-1) and leaves alpha as it is. We take
+s = max(spread, tau): spread is the mean squared distance of the points to their mean, and
+tau = (p sum_pos c_i)^(-1/(p-1)) is the common slack at which the multipliers sum to one. All values
+are then of order one. Only log s and log c_i s^(p-1) are stored, so nothing overflows: where tau is
+beyond any float, K/s is zero and the solution is the limit c -> 0, the weighted mean.
+
+**Certificate.** Any feasible alpha gives a centre, that centre gives R2 by a one-dimensional root,
+and P - D >= 0 is the duality gap. ``certify`` computes it from alpha alone; nobody's word is taken.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import eigvalsh
+from scipy.linalg.lapack import dpotrf
+
+from lpsvdd.base import check_labels, check_square_kernel
+
+TINY = 1e-300
+LOG_MAX = 700.0
+
+
+@dataclass(frozen=True)
+class Gram:
+    """A checked kernel matrix, its diagonal, and the mean squared distance to the mean."""
+
+    K: np.ndarray
+    diag: np.ndarray
+    spread: float
+
+    @classmethod
+    def check(cls, K: np.ndarray) -> Gram:
+        """Validate K: real, finite, square, symmetric, positive semidefinite.
+
+        Where the points lie far from the origin of the feature space compared with their spread
+        (a linear kernel of uncentred data, say), the Gram matrix of the points moved to their
+        mean is kept instead: distances do not change, and their digits are not lost.
+        """
+        if hasattr(K, "toarray"):
+            raise TypeError("K must be a dense array; sparse kernel matrices are not supported")
+        K = np.asarray(K)
+        if K.dtype.kind not in "fiub":
+            raise ValueError(f"K must hold real numbers, got dtype {K.dtype}")
+        K = K.astype(float, copy=False)
+        if K.ndim != 2 or K.shape[0] == 0:
+            raise ValueError(f"K must be a non-empty square kernel matrix, got shape {K.shape}")
+        if not np.isfinite(K).all():
+            raise ValueError("K contains NaN or infinity")
+        check_square_kernel(K)
+        diag = K.diagonal().copy()
+        size = float(np.abs(diag).max())
+        _refuse_indefinite(K, size)
+        row_means = K.mean(axis=1)
+        mean = float(row_means.mean())
+        spread = float(diag.mean()) - mean
+        if spread < 1e-2 * size:
+            K = K - row_means[:, None]
+            K -= row_means[None, :] - mean
+            diag = np.maximum(K.diagonal(), 0.0)
+            spread = float(diag.mean())
+        if spread <= 1e-13 * size:  # all points coincide: any unit of length will do
+            spread = size if size > 0.0 else 1.0
+        return cls(K, diag, spread)
+
+
+def _refuse_indefinite(K: np.ndarray, size: float) -> None:
+    """Cholesky of K + 1e-8 max|K_ii| I succeeds iff no eigenvalue is below -1e-8 max|K_ii|."""
+    shifted = np.array(K, order="F")
+    shifted.flat[:: len(K) + 1] += 1e-8 * size + TINY
+    if dpotrf(shifted, lower=1, clean=0, overwrite_a=1)[1] != 0:
+        lowest = float(eigvalsh(K, subset_by_index=[0, 0])[0])
+        raise ValueError(
+            f"K is not positive semidefinite: its most negative eigenvalue is {lowest:.6g} "
+            f"(largest diagonal entry {size:.6g}). The problem is then not convex; use a "
+            "positive semidefinite kernel, or clip the negative eigenvalues first."
+        )
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What can be said of a feasible alpha, in the units of K (``gap``: of the scaled problem).
+
+    gap = (P - D)/(1 + |P|) bounds the relative distance of both values to the optimum.
+    """
+
+    alpha: np.ndarray
+    primal: float
+    dual: float
+    gap: float
+    radius_sq: float
+    slack: np.ndarray
+
+
+class Problem:
+    """min R2 + sum_i c_i z_i^p over balls, as scaled arrays (module docstring).
+
+    Parameters
+    ----------
+    gram : Gram or array of shape (n, n)
+    y : array of +1 and -1, or None for all +1
+    p : float in [1, inf)
+    c : positive number, or one per sample
+    """
+
+    def __init__(self, gram: Gram | np.ndarray, y=None, *, p: float, c) -> None:
+        self.gram = gram if isinstance(gram, Gram) else Gram.check(gram)
+        n = len(self.gram.diag)
+        self.n = n
+        self.y = check_labels(y, n)
+        self.p = check_exponent(p)
+        self.cost = check_costs(c, n)
+        self.positive = self.y > 0.0
+        self.has_negatives = not self.positive.all()
+        self.total_cost = float(self.cost[self.positive].sum())
+        log_spread = np.log(self.gram.spread)
+        if self.p > 1.0:
+            log_tau = -np.log(self.p * self.total_cost) / (self.p - 1.0)
+        else:
+            log_tau = -np.inf
+        self.log_scale = float(max(log_spread, log_tau))
+        self.inv_scale = float(np.exp(-self.log_scale))
+        self.tau = float(np.exp(log_tau - self.log_scale))
+        self.diag = self.gram.diag * self.inv_scale
+        #: log(c_i p) in scaled units: alpha_i = exp(log_rate_i + (p - 1) log z_i)
+        self.log_rate = np.log(self.cost * self.p) + (self.p - 1.0) * self.log_scale
+
+    @property
+    def is_radius_zero(self) -> bool:
+        """p = 1 and sum_pos c_i <= 1: R2 = 0 and the centre is the c-weighted mean.
+
+        The box alpha_i <= c_i then leaves no alpha with y'alpha = 1 (or exactly one); with R2 >= 0
+        kept, d/dR2 = 1 - sum_pos c_i [d_i > R2] + ... >= 0 for every centre, so R2 = 0 is optimal,
+        no negative is inside, and the centre minimises sum_pos c_i d_i (Chang, Lee and Lin 2013).
+        """
+        return self.p == 1.0 and self.total_cost <= 1.0
+
+    # -- the pieces of the derivation, in scaled units ----------------------------------------
+
+    def kernel_times(self, beta: np.ndarray) -> np.ndarray:
+        """K beta / s."""
+        return (self.gram.K @ beta) * self.inv_scale
+
+    def weighted_mean(self) -> np.ndarray:
+        """alpha_i = c_i / sum_pos c_j on the positives: the limit c -> 0."""
+        return np.where(self.positive, self.cost / self.total_cost, 0.0)
+
+    def multipliers(self, slack: np.ndarray) -> np.ndarray:
+        """alpha_i = c_i p z_i^(p-1), the derivative of the penalty (0 where z_i = 0)."""
+        exponent = self.log_rate + (self.p - 1.0) * np.log(np.maximum(slack, TINY))
+        return np.where(slack > 0.0, np.exp(np.minimum(exponent, LOG_MAX)), 0.0)
+
+    def penalty(self, slack: np.ndarray) -> float:
+        """sum_i c_i z_i^p."""
+        exponent = self.log_rate + self.p * np.log(np.maximum(slack, TINY))
+        return float(np.exp(np.minimum(exponent, LOG_MAX)).sum()) / self.p
+
+    def dual_penalty(self, alpha: np.ndarray) -> float:
+        """(1 - 1/p) sum_i alpha_i z_i(alpha_i); for p = 1 the box has no penalty."""
+        if self.p == 1.0:
+            return 0.0
+        slack = (np.log(np.maximum(alpha, TINY)) - self.log_rate) / (self.p - 1.0)
+        return (1.0 - 1.0 / self.p) * float(alpha @ np.exp(np.minimum(slack, LOG_MAX)))
+
+    def feasible(self, alpha: np.ndarray) -> np.ndarray:
+        """A point with alpha >= 0, y'alpha = 1 (and alpha <= c if p = 1) near the given one."""
+        alpha = np.maximum(np.nan_to_num(alpha), 0.0)
+        positive = self.positive
+        if self.p == 1.0:
+            alpha = np.minimum(alpha, self.cost)
+        target = 1.0 + alpha[~positive].sum()
+        total = alpha[positive].sum()
+        if self.p > 1.0:
+            if total <= 0.0:
+                return self.weighted_mean()
+            alpha[positive] *= target / total
+            return alpha
+        if target > self.total_cost:  # the negatives ask for more than the box holds
+            alpha[~positive] *= (self.total_cost - 1.0) / (target - 1.0)
+            target = self.total_cost
+        if total >= target:
+            alpha[positive] *= target / total
+        else:
+            room = self.cost[positive] - alpha[positive]
+            alpha[positive] += room * min(1.0, (target - total) / room.sum())
+        return alpha
+
+    def radius_sq(self, d: np.ndarray) -> float:
+        """The best R2 for given squared distances d_i to a centre: the root of
+
+            sum_pos c_i p (d_i - R2)_+^(p-1) - sum_neg c_i p (R2 - d_i)_+^(p-1) = 1.
+
+        For p = 1 the left side is a step function and R2 is the (midpoint of the) place where it
+        crosses 1. For p > 1 both sums are written as F+ and 1 + F-, and Newton's method runs on
+        (F+ / (1 + F-))^(1/(p-1)) - 1, which is nearly linear in R2, inside a bracket.
+        """
+        if self.p == 1.0:
+            return self._radius_sq_step(d)
+        y, positive, power = self.y, self.positive, self.p - 1.0
+        low, high = float(d.min()) - self.tau, float(d[positive].max())
+        radius = low
+        for _ in range(200):
+            slack = y * (d - radius)
+            inside = slack > 0.0
+            safe = np.where(inside, slack, 1.0)
+            rate = np.where(inside, np.exp(np.minimum(self.log_rate + power * np.log(safe),
+                                                      LOG_MAX)), 0.0)
+            slope = rate / safe
+            f_pos = float(rate[positive].sum())
+            g_pos = float(slope[positive].sum())
+            f_neg = 1.0 + float(rate.sum()) - f_pos
+            g_neg = float(slope.sum()) - g_pos
+            if f_pos > f_neg:
+                low = radius
+            else:
+                high = radius
+            width = high - low
+            if width <= 4e-16 * (abs(low) + abs(high)):
+                break
+            new = 0.5 * (low + high)
+            if f_pos > 0.0:
+                log_ratio = (np.log(f_pos) - np.log(f_neg)) / power
+                descent = g_pos / f_pos + g_neg / f_neg
+                step = -np.expm1(-log_ratio) / descent if log_ratio > -LOG_MAX else np.inf
+                if low < radius + step < high:
+                    new = radius + step
+            if abs(new - radius) <= 1e-15 * (abs(low) + abs(high)):
+                break
+            radius = new
+        return radius
+
+    def _radius_sq_step(self, d: np.ndarray) -> float:
+        order = np.argsort(d, kind="stable")
+        slope = 1.0 - self.total_cost + np.cumsum(self.cost[order])
+        rounding = 1e-12 * (1.0 + self.cost.sum())
+        first = int(np.argmax(slope >= -rounding))
+        last = int(np.argmax(slope > rounding)) if slope[-1] > rounding else len(d) - 1
+        return 0.5 * float(d[order[first]] + d[order[last]])
+
+    # -- the certificate ---------------------------------------------------------------------
+
+    def evaluate(self, alpha: np.ndarray, k_beta: np.ndarray | None = None):
+        """(P, D, gap, R2, d) in scaled units for a feasible alpha."""
+        beta = self.y * alpha
+        if k_beta is None:
+            k_beta = self.kernel_times(beta)
+        norm_sq = float(beta @ k_beta)
+        d = self.diag - 2.0 * k_beta + norm_sq
+        radius = self.radius_sq(d)
+        primal = radius + self.penalty(self.y * (d - radius))
+        dual = float(beta @ self.diag) - norm_sq - self.dual_penalty(alpha)
+        return primal, dual, (primal - dual) / (1.0 + abs(primal)), radius, d
+
+    def certificate(self, alpha: np.ndarray) -> Certificate:
+        """The certificate of ``feasible(alpha)``, in the units of K."""
+        scale = np.exp(min(self.log_scale, 709.0)) if self.log_scale < 709.0 else np.inf
+        if self.is_radius_zero:
+            alpha = self.weighted_mean()
+            beta = self.y * alpha
+            k_beta = self.kernel_times(beta)
+            d = np.maximum(self.diag - 2.0 * k_beta + float(beta @ k_beta), 0.0)
+            value = float(self.cost[self.positive] @ d[self.positive]) * scale
+            slack = np.where(self.positive, d, 0.0) * scale
+            return Certificate(alpha, value, value, 0.0, 0.0, slack)
+        alpha = self.feasible(alpha)
+        primal, dual, gap, radius, d = self.evaluate(alpha)
+        slack = np.maximum(self.y * (d - radius), 0.0)
+        with np.errstate(invalid="ignore"):  # inf * 0 where tau is beyond any float
+            slack, primal, dual, radius = (
+                np.nan_to_num(v * scale, nan=0.0, posinf=np.inf, neginf=-np.inf)
+                for v in (slack, primal, dual, radius)
+            )
+        return Certificate(alpha, float(primal), float(dual), gap, float(radius), slack)
+
+    def kkt_residuals(self, alpha: np.ndarray) -> dict[str, float]:
+        """Largest violation of each optimality condition at alpha, in scaled units.
+
+        With R2 and z from alpha's own centre: ``equality`` |y'alpha - 1|, ``sign`` max(-alpha)_+,
+        ``stationarity`` |alpha_i - c_i p z_i^(p-1)| (p > 1) or the excess over the box (p = 1),
+        ``complementarity`` alpha_i |z_i - y_i(d_i - R2)|.
+        """
+        _, _, _, radius, d = self.evaluate(alpha)
+        signed = self.y * (d - radius)
+        slack = np.maximum(signed, 0.0)
+        if self.p > 1.0:
+            stationarity = np.abs(alpha - self.multipliers(slack)).max()
+        else:
+            stationarity = max(float((alpha - self.cost).max()), 0.0)
+        return {
+            "equality": float(abs(self.y @ alpha - 1.0)),
+            "sign": float(max(-alpha.min(), 0.0)),
+            "stationarity": float(stationarity),
+            "complementarity": float(np.abs(alpha * (slack - signed)).max()),
+        }
+
+
+def certify(K, y=None, *, p: float, c, alpha) -> Certificate:
+    """Certificate of somebody else's alpha: made feasible first, then judged by its gap."""
+    return Problem(K, y, p=p, c=c).certificate(np.asarray(alpha, dtype=float))
+
+
+def check_exponent(p: object) -> float:
+    """p as a float in [1, inf); a clear error otherwise."""
+    if not np.isscalar(p) or isinstance(p, (str, bytes, bool)):
+        raise ValueError(f"p must be a number in [1, inf), got {p!r}")
+    if not (np.isfinite(p) and p >= 1.0):
+        raise ValueError(f"p must be in [1, inf), got {p!r}")
+    return float(p)
+
+
+def check_costs(c: object, n_samples: int) -> np.ndarray:
+    """One positive finite cost a sample."""
+    cost = np.asarray(c)
+    if cost.dtype.kind not in "fiu" or cost.shape not in ((), (1,), (n_samples,)):
+        raise ValueError(f"c must be a number or {n_samples} numbers, got {c!r}")
+    cost = np.broadcast_to(cost.astype(float), (n_samples,))
+    if not (np.isfinite(cost).all() and (cost > 0.0).all()):
+        raise ValueError("c must be positive and finite")
+    return cost

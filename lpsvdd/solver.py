@@ -1,0 +1,293 @@
+r"""A primal-dual interior-point method for lp-SVDD, every p in [1, inf), with its certificate.
+
+In the scaled problem (see ``problem``) the optimality conditions in alpha, slack z, constraint
+slack u, multiplier g of z >= 0 and b = R2 - ||a||^2 are, for all i,
+
+    y_i (K_ii - 2 (K beta)_i - b) + u_i = z_i,   y'alpha = 1,   beta = y * alpha,
+    log(alpha_i + g_i) = log(c_i p) + (p - 1) log z_i,
+    alpha_i u_i = mu,   g_i z_i = mu,   mu -> 0.
+
+Taking the power law in logarithms is what makes one method serve p = 1.001 and p = 100: its
+linearisation is exact in relative terms. Eliminating u, z and g from Newton's equations leaves
+
+    (2K + diag(u/alpha + z/(g + (p-1)(alpha + g)))) dbeta + 1 db = r,   1'dbeta = 1 - y'alpha:
+
+one Cholesky factorisation an iteration, in any label pattern. Mehrotra's predictor and corrector
+choose mu. The method stops on the duality gap, never on "it stopped changing".
+
+Before any factorisation the fixed-point map "centre -> best radius -> slack -> multipliers" is
+tried: for small c it contracts and a matrix-vector product or two solve the problem.
+"""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotrs
+from sklearn.exceptions import ConvergenceWarning
+
+from lpsvdd.base import check_labels
+from lpsvdd.problem import LOG_MAX, TINY, Gram, Problem, check_costs
+
+STEP = 0.995  # fraction of the way to the boundary
+FIXED_POINT_STEPS = 6
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A solved problem with its certificate.
+
+    ``alpha`` (n,), ``radius_sq`` (may be <= 0), ``slack`` (n,), ``primal`` and ``dual`` are in the
+    units of K; ``gap`` = (P - D)/(1 + |P|) of the scaled problem; ``status`` is "optimal",
+    "radius-zero" (p = 1 and sum of positive costs <= 1) or "not-converged".
+    """
+
+    alpha: np.ndarray
+    radius_sq: float
+    slack: np.ndarray
+    primal: float
+    dual: float
+    gap: float
+    n_iter: int
+    status: str
+    p: float
+    c: float | np.ndarray
+    c_neg: float | None = None
+
+    @property
+    def converged(self) -> bool:
+        """Whether the certificate meets the tolerance asked for."""
+        return self.status != "not-converged"
+
+
+def solve(K, y=None, *, p: float, c, tol: float = 1e-9, max_iter: int = 200) -> Solution:
+    """Solve one lp-SVDD problem to a relative duality gap of ``tol``.
+
+    Parameters
+    ----------
+    K : array of shape (n, n)
+        Symmetric positive semidefinite kernel matrix.
+    y : array of shape (n,), optional
+        +1 for targets, -1 for labelled outliers. None: all targets.
+    p : float in [1, inf)
+        Exponent of the slack.
+    c : float or array of shape (n,)
+        Cost of the slack, common or per sample; positive.
+    tol : float
+        Relative duality gap to reach.
+    max_iter : int
+        Most interior-point iterations.
+
+    Returns
+    -------
+    Solution
+        Where the gap was not reached its status says so and a ConvergenceWarning is given.
+    """
+    check_tolerance(tol, max_iter)
+    problem = Problem(K, y, p=p, c=c)
+    return _solve(problem, [], tol, max_iter, _workspace(problem.n), c)
+
+
+def solve_path(
+    K,
+    y=None,
+    *,
+    ps: Iterable[float],
+    cs: Iterable[float],
+    c_neg: Iterable[float] | None = None,
+    sample_weight=None,
+    tol: float = 1e-9,
+    max_iter: int = 200,
+) -> list[Solution]:
+    """Solve a whole grid on one kernel matrix, warm-started; results in order product(ps, cs, c_neg).
+
+    Costs are c on positives and c_neg on negatives (c_neg=None: the same c), times
+    ``sample_weight``. K is checked once, and each cell starts from the neighbouring cell solved
+    before it, or from the weighted mean, whichever has the smaller duality gap.
+    """
+    check_tolerance(tol, max_iter)
+    gram = Gram.check(K)
+    n = len(gram.diag)
+    y = check_labels(y, n)
+    weight = 1.0 if sample_weight is None else check_costs(sample_weight, n)
+    axes: list[Sequence] = [list(ps), list(cs), [None] if c_neg is None else list(c_neg)]
+    work = _workspace(n)
+    solved: dict[tuple[int, ...], Solution] = {}
+    for cell in itertools.product(*(range(len(axis)) for axis in axes)):
+        p, c, c_minus = (axis[i] for axis, i in zip(axes, cell, strict=True))
+        cost = np.where(y > 0.0, c, c if c_minus is None else c_minus) * weight
+        problem = Problem(gram, y, p=p, c=cost)
+        neighbours = (
+            solved.get(tuple(i - (k == axis) for k, i in enumerate(cell))) for axis in range(3)
+        )
+        starts = [s.alpha for s in neighbours if s is not None]
+        solved[cell] = _solve(problem, starts, tol, max_iter, work, c, c_minus)
+    return list(solved.values())
+
+
+def check_tolerance(tol: float, max_iter: int) -> None:
+    """Refuse tolerances and iteration limits that make no sense."""
+    if not (np.isscalar(tol) and 0.0 < tol < 1.0):
+        raise ValueError(f"tol must be in (0, 1), got {tol!r}")
+    if not (isinstance(max_iter, (int, np.integer)) and max_iter >= 1):
+        raise ValueError(f"max_iter must be a whole number >= 1, got {max_iter!r}")
+
+
+def _workspace(n: int) -> np.ndarray:
+    return np.empty((n, n), order="F")  # LAPACK's order, so that the factorisation is in place
+
+
+def _solve(problem, starts, tol, max_iter, work, c, c_neg=None) -> Solution:
+    """Certified solution from the best of the given starts and the weighted mean."""
+    n_iter = 0
+    if problem.is_radius_zero:
+        alpha = problem.weighted_mean()
+        status = "radius-zero"
+    else:
+        alpha, gap, radius, d = _best_start(problem, starts, tol)
+        if not gap <= tol:
+            # A start near the solution deserves a small mu; should that fail, a large one is safe.
+            for mu in (0.1 * gap / problem.n, 10.0 / problem.n):
+                point = _interior(problem, alpha, radius, d, mu)
+                alpha, more = _newton(problem, point, tol, max_iter - n_iter, work)
+                n_iter += more
+                _, _, gap, radius, d = problem.evaluate(alpha)
+                if gap <= tol or n_iter >= max_iter:
+                    break
+        status = "optimal" if gap <= tol else "not-converged"
+    certificate = problem.certificate(alpha)
+    if status == "not-converged":
+        warnings.warn(
+            f"lp-SVDD (p={problem.p:g}) stopped after {n_iter} iterations at relative duality gap "
+            f"{certificate.gap:.2e} > tol={tol:g}; raise max_iter or tol, or rescale the kernel",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    return Solution(
+        certificate.alpha, certificate.radius_sq, certificate.slack, certificate.primal,
+        certificate.dual, certificate.gap, n_iter, status, problem.p, c, c_neg,
+    )
+
+
+def _best_start(problem: Problem, starts, tol):
+    """The start with the smallest gap, improved by the fixed-point map while that helps."""
+    best = None
+    for alpha in [problem.weighted_mean(), *starts]:
+        if problem.p == 1.0:
+            alpha = problem.feasible(alpha)
+        _, _, gap, radius, d = problem.evaluate(alpha)
+        if best is None or gap < best[1]:
+            best = (alpha, gap, radius, d)
+    alpha, gap, radius, d = best
+    for _ in range(FIXED_POINT_STEPS if problem.p > 1.0 else 0):
+        if gap <= 1e-4 * tol:  # a few more cheap steps give alpha digits that the gap hides
+            break
+        candidate = problem.multipliers(problem.y * (d - radius))
+        total = problem.y @ candidate
+        if not 0.5 < total < 2.0:
+            break
+        candidate /= total
+        _, _, new_gap, new_radius, new_d = problem.evaluate(candidate)
+        if not new_gap < 0.5 * gap:
+            break
+        alpha, gap, radius, d = candidate, new_gap, new_radius, new_d
+    return alpha, gap, radius, d
+
+
+def _interior(problem: Problem, alpha, radius, d, mu):
+    """A point with all variables positive and complementarity near mu, close to the given start."""
+    signed = problem.y * (d - radius)
+    alpha = np.maximum(alpha, mu / (np.abs(signed) + np.sqrt(mu)))
+    u = np.maximum(-signed, mu / alpha)
+    slack = np.maximum(np.maximum(signed + u, 0.0), mu / alpha)
+    rate = np.exp(np.minimum(problem.log_rate + (problem.p - 1.0) * np.log(slack), 50.0))
+    g = np.maximum(rate - alpha, mu / slack)
+    beta = problem.y * alpha
+    b = radius - float(beta @ problem.kernel_times(beta))
+    return alpha, slack, u, g, b
+
+
+def _newton(problem: Problem, point, tol, max_iter, work):
+    """Mehrotra's predictor-corrector from an interior point; returns (alpha, iterations)."""
+    n, y, p, log_rate = problem.n, problem.y, problem.p, problem.log_rate
+    alpha, z, u, g, b = point
+    y_diag = y * problem.diag
+    ones = np.ones(n)
+    for iteration in range(max_iter):
+        y_alpha = float(y @ alpha)
+        beta = y * alpha
+        k_beta = problem.kernel_times(beta)
+        norm_sq = float(beta @ k_beta)
+        signed = y_diag - y * (2.0 * k_beta + b)
+        # (beta, b) as it stands is a primal point, alpha / y'alpha a dual one: a gap for nothing.
+        primal = b + norm_sq + problem.penalty(signed)
+        dual_alpha = alpha / y_alpha if p > 1.0 else problem.feasible(alpha)
+        if p > 1.0:
+            dual = float(y_diag @ dual_alpha) - norm_sq / y_alpha**2
+            dual -= problem.dual_penalty(dual_alpha)
+        else:
+            dual = problem.evaluate(dual_alpha)[1]
+        if primal - dual <= tol * (1.0 + abs(primal)):
+            return dual_alpha, iteration
+
+        total = alpha + g
+        r_power = log_rate + (p - 1.0) * np.log(z) - np.log(total)
+        r_primal = signed + u - z
+        stretch = z / (g + (p - 1.0) * total)
+        u_alpha = u / alpha
+        factor = _factorise(problem, u_alpha + stretch, work)
+        if factor is None:
+            return dual_alpha, iteration
+        v = dpotrs(factor, ones, lower=1)[0]
+        v_sum = float(v.sum())
+
+        def direction(target_u, target_z):
+            """Newton step towards alpha*u = target_u and g*z = target_z."""
+            shift_g = target_z / z - g
+            drive = shift_g - total * r_power
+            shift_u = target_u / alpha - u
+            x = dpotrs(factor, y * (r_primal + shift_u - stretch * drive), lower=1)[0]
+            db = (float(x.sum()) - (1.0 - y_alpha)) / v_sum
+            d_alpha = y * (x - db * v)
+            dz = stretch * (d_alpha + drive)
+            return d_alpha, dz, shift_u - u_alpha * d_alpha, shift_g - g / z * dz, db
+
+        d_alpha, dz, du, dg, _ = direction(0.0, 0.0)
+        step = min(1.0, _to_boundary((alpha, z, u, g), (d_alpha, dz, du, dg)))
+        mu = float(alpha @ u + g @ z) / (2 * n)
+        reached = float((alpha + step * d_alpha) @ (u + step * du))
+        reached = (reached + float((g + step * dg) @ (z + step * dz))) / (2 * n)
+        target = max((reached / mu) ** 3, 1e-8) * mu
+        d_alpha, dz, du, dg, db = direction(target - d_alpha * du, target - dg * dz)
+        step = min(1.0, STEP * _to_boundary((alpha, z, u, g), (d_alpha, dz, du, dg)))
+        alpha = alpha + step * d_alpha
+        z = z + step * dz
+        u = u + step * du
+        g = g + step * dg
+        b += step * db
+        if not np.isfinite(b) or step < 1e-10:
+            return dual_alpha, iteration + 1
+    return problem.feasible(alpha), max_iter
+
+
+def _factorise(problem: Problem, diagonal, work):
+    """Cholesky factor of 2K/s + diag; a little more is added where rounding asks for it."""
+    jitter = 1e-14
+    for _ in range(4):
+        np.multiply(problem.gram.K, 2.0 * problem.inv_scale, out=work)
+        work.flat[:: problem.n + 1] += diagonal + jitter
+        factor, failed = dpotrf(work, lower=1, clean=0, overwrite_a=1)
+        if failed == 0:
+            return factor
+        jitter *= 1e3
+    return None
+
+
+def _to_boundary(values, steps) -> float:
+    """Largest t with values + t * steps >= 0."""
+    worst = min(float((step / value).min()) for value, step in zip(values, steps, strict=True))
+    return -1.0 / worst if worst < 0.0 else np.inf
