@@ -1,0 +1,151 @@
+"""Where tasks are computed: in this process, in local processes, or on a dask cluster.
+
+Every backend maps a pure function over tasks and yields ``(index, outcome)`` as tasks finish, in
+any order. Workers run the linear algebra on one thread each, so that the processes, not the
+threads inside them, share the cores, and the sums inside BLAS do not depend on the machine's
+number of cores. An exception inside a task is an outcome like any other: the other tasks go on.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+
+class WorkerLost(RuntimeError):
+    """A local worker process ended before its task did, for example for want of memory."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A task that raised: the last line of the exception and the whole traceback."""
+
+    message: str
+    details: str
+
+
+def guarded(function: Callable[[Any], Any], task: Any) -> Any:
+    """Call the function on one BLAS thread; an exception becomes a :class:`Failure`."""
+    with threadpool_limits(limits=1):
+        try:
+            return function(task)
+        except Exception as error:  # the runner reports it with the task's name
+            message = "".join(traceback.format_exception_only(error)).strip()
+            return Failure(message, traceback.format_exc())
+
+
+def _numbered(function: Callable[[Any], Any], index: int, task: Any) -> tuple[int, Any]:
+    return index, guarded(function, task)
+
+
+@dataclass(frozen=True)
+class Serial:
+    """Tasks one after the other in this process."""
+
+    def map(
+        self, function: Callable[[Any], Any], tasks: Sequence[Any]
+    ) -> Iterator[tuple[int, Any]]:
+        for index, task in enumerate(tasks):
+            yield index, guarded(function, task)
+
+
+@dataclass(frozen=True)
+class Local:
+    """Tasks in ``n_jobs`` processes of this machine (joblib)."""
+
+    n_jobs: int = 1
+
+    def map(
+        self, function: Callable[[Any], Any], tasks: Sequence[Any]
+    ) -> Iterator[tuple[int, Any]]:
+        from joblib import Parallel, delayed
+        from joblib.externals.loky.process_executor import BrokenProcessPool
+
+        parallel = Parallel(
+            n_jobs=self.n_jobs, return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs"
+        )
+        jobs = (delayed(_numbered)(function, index, task) for index, task in enumerate(tasks))
+        try:
+            yield from parallel(jobs)
+        except BrokenProcessPool as error:
+            raise WorkerLost(
+                "a worker process was killed, perhaps for want of memory. Finished tasks are kept "
+                "if the run has a folder: run the same command again, or with fewer jobs"
+            ) from error
+
+
+@dataclass(frozen=True)
+class Dask:
+    """Tasks on a dask.distributed cluster.
+
+    Parameters
+    ----------
+    scheduler : address of a running scheduler ("tcp://host:8786"); None starts a cluster of
+        ``n_workers`` processes on this machine for the time of the run
+    n_workers : processes of the local cluster
+    retries : how often a task that was lost with its worker is tried again
+    timeout : seconds to wait for the scheduler
+
+    Notes
+    -----
+    A worker that dies costs the tasks it held: the scheduler gives them to the others. Only the
+    process that called the runner writes files, so workers need no shared disk. Data sets that
+    are not shipped (D4, D5) must be registered on every machine.
+    """
+
+    scheduler: str | None = None
+    n_workers: int = 2
+    retries: int = 5
+    timeout: float = 30.0
+
+    def map(
+        self, function: Callable[[Any], Any], tasks: Sequence[Any]
+    ) -> Iterator[tuple[int, Any]]:
+        from distributed import Client, LocalCluster, as_completed
+
+        cluster = None
+        if self.scheduler is None:
+            cluster = LocalCluster(
+                n_workers=self.n_workers,
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address=None,
+            )
+        try:
+            client = Client(self.scheduler if cluster is None else cluster, timeout=self.timeout)
+        except OSError as error:
+            raise ConnectionError(
+                f"no dask scheduler answers at {self.scheduler}: start one with `dask scheduler`, "
+                "or leave the address out for a cluster on this machine"
+            ) from error
+        try:
+            numbers = list(range(len(tasks)))
+            futures = client.map(
+                _numbered, [function] * len(tasks), numbers, list(tasks),
+                pure=False, retries=self.retries,
+            )  # fmt: skip
+            for future in as_completed(futures):
+                yield future.result()
+                future.release()
+        finally:
+            client.close()
+            if cluster is not None:
+                cluster.close()
+
+
+SERIAL = Serial()
+
+
+def make_backend(name: str, n_jobs: int, scheduler: str | None = None) -> Serial | Local | Dask:
+    """Backend by its name on the command line: "joblib" or "dask"."""
+    if name == "dask":
+        return Dask(scheduler=scheduler, n_workers=n_jobs)
+    if name != "joblib":
+        raise ValueError(f"unknown backend {name!r}: expected 'joblib' or 'dask'")
+    if scheduler is not None:
+        raise ValueError("a scheduler address needs the backend 'dask'")
+    return SERIAL if n_jobs == 1 else Local(n_jobs)

@@ -1,0 +1,179 @@
+r"""Ranks, tests and intervals for a matrix of results (data sets x methods).
+
+Friedman: within each of N data sets the k methods are ranked (1 = highest AUC, ties share the
+mean rank). With average ranks R_j and a correction for ties,
+
+    chi2 = 12 N / (k (k+1)) (sum_j R_j^2 - k (k+1)^2 / 4)   ~ chi2(k-1),
+    F    = (N-1) chi2 / (N (k-1) - chi2)                     ~ F(k-1, (k-1)(N-1))  (Iman-Davenport).
+
+Nemenyi: two methods differ when their average ranks differ by more than
+
+    CD = q_alpha sqrt(k (k+1) / (6 N)),   q_alpha = studentised range quantile / sqrt(2).
+
+References: Friedman (1937); Iman and Davenport (1980); Demsar, JMLR 7 (2006).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True)
+class Friedman:
+    """Average ranks with both tests of "all methods rank alike"."""
+
+    ranks: pd.Series
+    statistic: float
+    p_value: float
+    iman_davenport: float
+    iman_davenport_p: float
+    n_datasets: int
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean paired difference with its bootstrap confidence interval, in AUC points."""
+
+    mean: float
+    low: float
+    high: float
+    n: int
+    wins: int
+    losses: int
+
+
+def ranks(matrix: pd.DataFrame) -> pd.DataFrame:
+    """Rank of every method within every data set, 1 for the highest value."""
+    if matrix.isna().any().any():
+        raise ValueError("the matrix has missing values: rank only complete rows")
+    return matrix.rank(axis=1, ascending=False, method="average")
+
+
+def friedman(matrix: pd.DataFrame) -> Friedman:
+    """Friedman and Iman-Davenport tests of a matrix (rows: data sets, columns: methods)."""
+    n, k = matrix.shape
+    if n < 2 or k < 3:
+        raise ValueError(f"the test needs at least 2 data sets and 3 methods, got {n} and {k}")
+    statistic, p_value = stats.friedmanchisquare(*(matrix[column] for column in matrix))
+    denominator = n * (k - 1) - statistic
+    f_value = np.inf if denominator <= 0 else (n - 1) * statistic / denominator
+    return Friedman(
+        ranks=ranks(matrix).mean().rename("rank"),
+        statistic=float(statistic),
+        p_value=float(p_value),
+        iman_davenport=float(f_value),
+        iman_davenport_p=float(stats.f.sf(f_value, k - 1, (k - 1) * (n - 1))),
+        n_datasets=n,
+    )
+
+
+def critical_difference(n_methods: int, n_datasets: int, alpha: float = 0.05) -> float:
+    """Smallest difference of average ranks that Nemenyi's test calls significant."""
+    quantile = stats.studentized_range.ppf(1 - alpha, n_methods, np.inf) / np.sqrt(2)
+    return float(quantile * np.sqrt(n_methods * (n_methods + 1) / (6 * n_datasets)))
+
+
+def nemenyi(matrix: pd.DataFrame) -> pd.DataFrame:
+    """Pairwise p-values of Nemenyi's test (methods x methods)."""
+    from scikit_posthocs import posthoc_nemenyi_friedman
+
+    return posthoc_nemenyi_friedman(matrix)
+
+
+def wilcoxon_holm(matrix: pd.DataFrame) -> pd.DataFrame:
+    """Pairwise p-values of Wilcoxon's signed-rank test, corrected by Holm's method."""
+    from scikit_posthocs import posthoc_wilcoxon
+
+    names = list(matrix.columns)
+    found = posthoc_wilcoxon([matrix[name].to_numpy() for name in names], p_adjust="holm")
+    found.index = found.columns = pd.Index(names)
+    return found
+
+
+def critical_difference_diagram(
+    matrix: pd.DataFrame, ax: Axes | None = None, *, posthoc: str = "nemenyi", alpha: float = 0.05
+) -> Axes:
+    """Draw average ranks on a line; bars join methods whose difference is not significant."""
+    import matplotlib.pyplot as plt
+    from scikit_posthocs import critical_difference_diagram as draw
+
+    tests = {"nemenyi": nemenyi, "wilcoxon-holm": wilcoxon_holm}
+    if posthoc not in tests:
+        raise ValueError(f"posthoc={posthoc!r}: expected one of {', '.join(tests)}")
+    if ax is None:
+        _, ax = plt.subplots(figsize=(7, 2.4))
+    draw(ranks(matrix).mean(), tests[posthoc](matrix), ax=ax, alpha=alpha)
+    return ax
+
+
+def mean_interval(differences: np.ndarray, *, level: float = 0.95, seed: int = 0) -> Interval:
+    """Mean of paired differences with a percentile bootstrap interval (10 000 resamples)."""
+    values = np.asarray(differences, dtype=float)
+    if values.ndim != 1 or len(values) < 2:
+        raise ValueError("at least two paired differences are needed")
+    if np.ptp(values) == 0:
+        low = high = values[0]
+    else:
+        found = stats.bootstrap(
+            (values,),
+            np.mean,
+            n_resamples=10_000,
+            confidence_level=level,
+            method="percentile",
+            rng=np.random.default_rng(seed),
+        )
+        low, high = found.confidence_interval
+    return Interval(
+        mean=float(values.mean()),
+        low=float(low),
+        high=float(high),
+        n=len(values),
+        wins=int((values > 0).sum()),
+        losses=int((values < 0).sum()),
+    )
+
+
+def trial_matrix(rows: pd.DataFrame, value: str = "auc") -> pd.DataFrame:
+    """Rows of a results table as a matrix indexed by (dataset, trial), one column per method."""
+    return rows.pivot(index=["dataset", "trial"], columns="method", values=value)
+
+
+def mean_matrix(rows: pd.DataFrame, value: str = "auc") -> pd.DataFrame:
+    """Means over the trials: one row per data set, one column per method, as they appear."""
+    means = rows.groupby(["dataset", "method"], sort=False)[value].mean().unstack("method")
+    return means.loc[list(dict.fromkeys(rows["dataset"])), list(dict.fromkeys(rows["method"]))]
+
+
+def paired_differences(
+    rows: pd.DataFrame, first: str, second: str, *, level: float = 0.95, seed: int = 0
+) -> pd.DataFrame:
+    """AUC of ``first`` minus AUC of ``second`` on the same splits, per data set and over all.
+
+    Within a data set the trials are resampled; the trials share rows of one table, so these
+    intervals describe the spread over splits, not over fresh data. In the last line ("all") the
+    data sets' mean differences are resampled.
+    """
+    matrix = trial_matrix(rows)
+    for name in (first, second):
+        if name not in matrix:
+            raise ValueError(f"method {name!r} is not in the table")
+    difference = (matrix[first] - matrix[second]).dropna()
+    names = [name for name in dict.fromkeys(rows["dataset"]) if name in difference.index.levels[0]]
+    lines, means = [], []
+    for name in names:
+        values = difference.loc[name].to_numpy()
+        means.append(values.mean())
+        if len(values) > 1:
+            lines.append({"dataset": name, **vars(mean_interval(values, level=level, seed=seed))})
+    if len(means) > 1:
+        overall = mean_interval(np.array(means), level=level, seed=seed)
+        lines.append({"dataset": "all", **vars(overall)})
+    return pd.DataFrame(lines)
