@@ -113,8 +113,8 @@ class PositiveScaler(_PositiveTransformer):
     r"""Subtract the mean and divide by the standard deviation of the positive training samples.
 
     A feature that is constant among them keeps its scale (divisor 1) and is centred exactly. The
-    divisor is the population standard deviation. Dividing by n − 1 instead of n would multiply every
-    other feature by one common factor, which unit norm and a data-dependent kernel width undo.
+    divisor is the population standard deviation. Dividing by n − 1 instead of n would multiply
+    every other feature by one common factor, which unit norm and a data-dependent width undo.
 
     Attributes
     ----------

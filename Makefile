@@ -1,0 +1,56 @@
+# `make` prints what can be made. Python: make PYTHON=/path/to/python3 (3.11 or newer).
+PYTHON ?= python3
+VENV   ?= .venv
+RUN    := $(VENV)/bin/python
+READY  := $(VENV)/.ready
+
+# One thread per process: results do not depend on the machine's cores, parallel jobs do not compete.
+export OMP_NUM_THREADS ?= 1
+export OPENBLAS_NUM_THREADS ?= 1
+export MKL_NUM_THREADS ?= 1
+
+.DEFAULT_GOAL := help
+.PHONY: help setup test test-all lint book quick check-book pdf bench reproduce data clean distclean
+
+help: ## This table
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+$(READY): requirements.lock pyproject.toml scripts/setup.sh
+	@scripts/setup.sh "$(PYTHON)" "$(VENV)"
+	@touch $@
+
+setup: $(READY) ## Make .venv from the hash-locked requirements; the others do this when needed
+
+test: $(READY) ## Run the tests (minutes)
+	$(RUN) -m pytest -n auto
+
+test-all: $(READY) ## Run the tests, slow ones included
+	$(RUN) -m pytest -n auto -m "slow or not slow"
+
+lint: $(READY) ## Check the style of the code
+	$(RUN) -m ruff check .
+
+BUILD_BOOK = $(VENV)/bin/jupyter-book build book --config _config.yml --path-output . -W --keep-going
+
+book: $(READY) ## Execute the notebooks and render the book
+	$(RUN) -m lpsvdd.cli notebook --all
+	$(BUILD_BOOK)
+	@echo "The book: $(abspath _build/html/index.html)"
+
+quick: $(READY) ## The book in the small profile, for a first look and for tests
+	$(RUN) -m lpsvdd.cli notebook --all --profile quick
+	$(BUILD_BOOK)
+	@echo "The book (small profile): $(abspath _build/html/index.html)"
+
+check-book: $(READY) ## Open every page of the rendered book in headless Chromium
+	$(RUN) tests/browser/check_book.py _build/html
+
+data: $(READY) ## Verify the data sets against their checksums
+	$(RUN) -m lpsvdd.cli data check
+
+clean: ## Remove what was built; .venv stays
+	rm -rf _build book.pdf book/notebooks/*.ipynb .pytest_cache .ruff_cache .hypothesis
+	find lpsvdd tests scripts -name __pycache__ -type d -prune -exec rm -rf {} +
+
+distclean: clean ## Remove .venv too
+	rm -rf $(VENV)
