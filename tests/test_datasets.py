@@ -1,0 +1,361 @@
+"""Every data set against the paper's table, its record and its checksum; every refusal."""
+
+from __future__ import annotations
+
+import gzip
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lpsvdd import datasets
+from lpsvdd.datasets import loader
+from lpsvdd.datasets.generate import CENTRES, triangle, waveform
+from lpsvdd.datasets.read import array_sha256, file_sha256, read_csv
+
+#: The paper's Table 1, typed in from the paper: total, positives, dimension.
+PAPER = {
+    "D1": (150, 50, 4),
+    "D2": (155, 123, 19),
+    "D3": (336, 52, 7),
+    "D4": (4000, 400, 256),
+    "D5": (336, 133, 64),
+    "D6": (625, 49, 4),
+    "D7": (178, 71, 13),
+    "D8": (900, 300, 21),
+    "D9": (306, 81, 3),
+    "D10": (506, 48, 13),
+    "D11": (214, 185, 9),
+    "D12": (306, 225, 3),
+    "D13": (443, 406, 7),
+    "D14": (768, 500, 8),
+    "D15": (683, 444, 9),
+    "D16": (528, 477, 8),
+    "D17": (177, 164, 13),
+    "D18": (699, 458, 9),
+    "D19": (306, 225, 3),
+    "D20": (1926, 1027, 784),
+}
+TARGETS = {
+    "D1": "virginica",
+    "D2": "LIVE",
+    "D3": "pp",
+    "D4": "1",
+    "D5": "1",
+    "D6": "B",
+    "D7": "2",
+    "D8": "0",
+    "D9": "positive",
+    "D10": "MEDV>35",
+    **{f"D{i}": "negative" for i in (11, 12, 13, 14, 15, 16, 17, 19)},
+    "D18": "benign",
+    "D20": "1",
+}
+SUPPLIED = ("D4", "D5")
+SHIPPED = [key for key in PAPER if key not in SUPPLIED]
+
+
+def write_csv(path: Path, n: int, dim: int, positives: int, *, header: bool = True) -> Path:
+    """A made-up table with the given counts, the class in the last column."""
+    rng = np.random.default_rng(0)
+    lines = [",".join([f"f{j}" for j in range(dim)] + ["class"])] if header else []
+    for i, row in enumerate(rng.normal(size=(n, dim)).round(3)):
+        lines.append(",".join(map(str, row)) + (",1" if i < positives else ",2"))
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.fixture
+def pump(tmp_path) -> Path:
+    return write_csv(tmp_path / "pump.csv", 500, 64, 133)
+
+
+@pytest.fixture
+def own_tables(tmp_path, monkeypatch) -> Path:
+    """A copy of the packaged tables that a test may damage."""
+    folder = tmp_path / "tables"
+    folder.mkdir()
+    for path in loader.tables_folder().iterdir():
+        (folder / path.name).write_bytes(path.read_bytes())
+    monkeypatch.setattr(loader, "tables_folder", lambda: folder)
+    return folder
+
+
+def test_records_cover_the_paper_table():
+    assert [r.id for r in datasets.RECORDS] == list(PAPER)
+    for record in datasets.RECORDS:
+        printed = (record.paper.n, record.paper.positives, record.paper.dim)
+        assert printed == PAPER[record.id]
+        assert record.target == TARGETS[record.id]
+        assert record.source and record.licence and record.altered
+
+
+def test_the_only_difference_to_the_paper_is_the_size_of_d5():
+    differing = [
+        r.id for r in datasets.RECORDS if (r.n, r.positives, r.dim) != PAPER[r.id]
+    ]
+    assert differing == ["D5"]
+    record = datasets.find("D5")
+    assert (record.n, record.paper.n) == (500, 336)
+    assert "336" in record.note and "500" in record.note
+
+
+@pytest.mark.parametrize("key", SHIPPED)
+def test_load_agrees_with_the_paper(key):
+    data = datasets.load(key)
+    n, positives, dim = PAPER[key]
+    assert data.X.shape == (n, dim)
+    assert data.X.dtype == np.float64
+    assert np.array_equal(np.unique(data.y), [-1, 1])
+    assert int((data.y == 1).sum()) == positives
+    assert (data.id, data.target) == (key, TARGETS[key])
+    assert data.source == data.record.source
+    assert len(data.feature_names) == dim
+    assert np.array_equal(data.y == 1, data.labels == data.target)
+    assert int(np.isnan(data.X).sum()) == data.record.missing
+    assert not np.isinf(data.X).any()
+
+
+@pytest.mark.parametrize("record", datasets.RECORDS, ids=lambda r: r.id)
+def test_every_name_finds_its_record(record):
+    for name in (record.id, record.id.lower(), record.name, record.name.upper(), *record.aliases):
+        assert datasets.find(name) is record
+
+
+def test_missing_values_stay_missing():
+    hepatitis = datasets.load("hepatitis").X
+    assert int(np.isnan(hepatitis).any(axis=1).sum()) == 75
+    breast = datasets.load("breast")
+    columns = {breast.feature_names[j] for j in np.flatnonzero(np.isnan(breast.X).any(axis=0))}
+    assert columns == {"bare_nuclei"}
+    cleveland = datasets.load("cleveland")
+    incomplete = np.isnan(cleveland.X).any(axis=1)
+    assert incomplete.sum() == 4 and (cleveland.y[incomplete] == 1).all()
+
+
+def test_sets_that_share_a_table():
+    d9, d12, d19 = (datasets.load(key) for key in ("D9", "D12", "D19"))
+    assert np.array_equal(d12.X, d19.X) and np.array_equal(d12.y, d19.y)
+    assert np.array_equal(d9.X, d12.X) and np.array_equal(d9.y, -d12.y)
+
+
+def test_wisconsin_is_the_complete_part_of_breast():
+    breast = datasets.load("breast").X
+    complete = breast[~np.isnan(breast).any(axis=1)]
+    assert sorted(map(tuple, complete)) == sorted(map(tuple, datasets.load("wisconsin").X))
+
+
+def test_another_target_can_be_chosen():
+    setosa = datasets.load("D1", target="setosa")
+    assert setosa.target == "setosa"
+    assert np.flatnonzero(setosa.y == 1).tolist() == list(range(50))
+    assert int((datasets.load("D18", target="malignant").y == 1).sum()) == 241
+    assert int((datasets.load("D10", target="MEDV<=35").y == 1).sum()) == 506 - 48
+    with pytest.raises(ValueError, match="no class 'rose'.*setosa, versicolor, virginica"):
+        datasets.load("D1", target="rose")
+
+
+def test_unknown_name():
+    with pytest.raises(KeyError, match="unknown data set 'D21'.*D7 wine"):
+        datasets.load("D21")
+
+
+def test_waveform_is_what_the_formula_says():
+    assert triangle(7).tolist()[:13] == [0, 1, 2, 3, 4, 5, 6, 5, 4, 3, 2, 1, 0]
+    X, labels = waveform()
+    assert array_sha256(X) == datasets.find("D8").sha256
+    for name, (a, b) in CENTRES.items():
+        # E[x] = (h_a + h_b) / 2; the sd of a coordinate is at most √(1 + 36/12) = 2
+        deviation = X[labels == name].mean(axis=0) - (triangle(a) + triangle(b)) / 2
+        assert np.abs(deviation).max() < 4 * 2 / np.sqrt(300)
+    assert not np.array_equal(waveform(seed=9)[0], X)
+
+
+def test_images_follow_the_sampling_rule():
+    with np.load(loader.tables_folder() / "fashion-mnist.npz") as archive:
+        index, labels = archive["index"], archive["labels"]
+    assert index.max() < 10_000 and (np.diff(index.astype(int)) > 0).all()
+    # Labels of the first 10 000 training images outside the sample are not at hand; the rule of the
+    # others depends only on how many images of class 1 precede them, which the sample contains.
+    ones = np.zeros(10_000, dtype=bool)
+    ones[index[labels == 1]] = True
+    others = np.flatnonzero(~ones)
+    draws = np.random.Generator(np.random.PCG64(20)).random(others.size)
+    chosen = np.sort(others[np.argsort(draws, kind="stable")[:899]])
+    assert np.array_equal(chosen, index[labels != 1])
+    pixels = datasets.load("D20").X
+    assert pixels.min() == 0 and pixels.max() == 255 and np.array_equal(pixels, pixels.round())
+
+
+def test_catalogue_is_a_data_frame():
+    frame = datasets.catalogue()
+    assert frame.index.tolist() == list(PAPER)
+    assert frame.loc["D5", ["n", "paper_n"]].tolist() == [500, 336]
+    assert {"name", "target", "positives", "dim", "source", "licence", "altered", "sha256"} <= set(
+        frame.columns
+    )
+
+
+def test_verify_reports_eighteen_and_two():
+    status = list(datasets.verify().values())
+    assert status.count("verified") == 18
+    assert status.count("to be supplied") == 2
+
+
+def test_truncated_table_is_refused(own_tables):
+    path = own_tables / "wine.csv"
+    path.write_bytes(path.read_bytes()[:-40])
+    with pytest.raises(datasets.CorruptedTableError) as caught:
+        datasets.load("wine")
+    message = str(caught.value)
+    assert "wine.csv" in message and "D7" in message
+    assert file_sha256(path) in message and datasets.find("wine").sha256 in message
+
+
+def test_altered_table_is_refused(own_tables):
+    path = own_tables / "haberman.csv"
+    path.write_text(path.read_text().replace("38,59,2,negative", "38,59,3,negative"))
+    status = datasets.verify()
+    for key in ("D9", "D12", "D19"):
+        assert "haberman.csv" in status[key] and "expected" in status[key]
+    assert list(status.values()).count("verified") == 15
+
+
+def test_altered_images_are_refused(own_tables):
+    path = own_tables / "fashion-mnist.npz"
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(datasets.CorruptedTableError, match="fashion-mnist.npz"):
+        datasets.load("D20")
+
+
+def test_absent_table_is_named(own_tables):
+    (own_tables / "iris.csv").unlink()
+    with pytest.raises(datasets.CorruptedTableError, match="iris.csv is missing"):
+        datasets.load("D1")
+
+
+def test_another_stream_of_random_numbers_is_noticed(monkeypatch):
+    monkeypatch.setattr(loader, "waveform", lambda: waveform(seed=9))
+    with pytest.raises(datasets.CorruptedTableError, match="generated array"):
+        datasets.load("D8")
+
+
+@pytest.mark.parametrize("key", SUPPLIED)
+def test_sets_to_be_supplied_say_how(key, user_data):
+    with pytest.raises(datasets.MissingDataError) as caught:
+        datasets.load(key)
+    message = str(caught.value)
+    assert f"lpsvdd data add {key} FILE" in message
+    assert str(user_data) in message
+    assert datasets.find(key).source in message
+
+
+def test_user_folder_without_variable(monkeypatch):
+    monkeypatch.delenv("LPSVDD_DATA")
+    assert datasets.user_folder().name == "lpsvdd"
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("header", [False, True])
+def test_add_then_load(tmp_path, user_data, packed, header):
+    source = write_csv(tmp_path / "pump.csv", 500, 64, 133, header=header)
+    expected = read_csv(source)
+    if packed:
+        archive = tmp_path / "pump.csv.gz"
+        archive.write_bytes(gzip.compress(source.read_bytes()))
+        source = archive
+    copy = datasets.add("D5", source)
+    assert copy.parent == user_data
+    data = datasets.load("delft-pump")
+    assert np.array_equal(data.X, expected.X)
+    assert int((data.y == 1).sum()) == 133
+    assert datasets.verify()["D5"] == "verified"
+
+
+def test_add_replaces_the_earlier_file(pump, tmp_path, user_data):
+    datasets.add("D5", pump)
+    archive = tmp_path / "pump.csv.gz"
+    archive.write_bytes(gzip.compress(pump.read_bytes()))
+    copy = datasets.add("D5", archive)
+    assert sorted(p.name for p in user_data.iterdir()) == [copy.name, copy.name + ".sha256"]
+    datasets.add("D5", copy)
+    assert datasets.verify()["D5"] == "verified"
+
+
+@pytest.mark.parametrize(
+    ("shape", "complaint"),
+    [
+        ((336, 64, 133), "336 samples, expected 500"),
+        ((500, 63, 133), "63 features, expected 64"),
+        ((500, 64, 134), "134 samples of class '1', expected 133"),
+    ],
+)
+def test_add_refuses_other_counts(tmp_path, user_data, shape, complaint):
+    wrong = write_csv(tmp_path / "wrong.csv", *shape)
+    with pytest.raises(ValueError, match=complaint):
+        datasets.add("D5", wrong)
+    assert not user_data.exists()
+
+
+@pytest.mark.parametrize(
+    ("damage", "complaint"),
+    [
+        (lambda cells: [*cells, "9"], "row 4: 66 cells, expected 65"),
+        (lambda cells: ["x", *cells[1:]], "row 4: could not convert"),
+        (lambda cells: ["inf", *cells[1:]], "1 missing or infinite values, expected 0"),
+        (lambda cells: ["", *cells[1:]], "1 missing or infinite values, expected 0"),
+    ],
+)
+def test_add_refuses_damaged_rows(pump, damage, complaint):
+    lines = pump.read_text().splitlines()
+    lines[3] = ",".join(damage(lines[3].split(",")))
+    pump.write_text("\n".join(lines))
+    with pytest.raises(ValueError, match=complaint):
+        datasets.add("D5", pump)
+
+
+def test_add_refuses_an_empty_file(tmp_path):
+    path = tmp_path / "empty.csv"
+    path.write_text("")
+    with pytest.raises(ValueError, match="holds no table"):
+        datasets.add("D5", path)
+
+
+def test_add_refuses_what_is_no_text(tmp_path):
+    path = tmp_path / "image.csv"
+    path.write_bytes(b"\x89PNG\xff\xfe")
+    with pytest.raises(ValueError, match="not a text file"):
+        datasets.add("D4", path)
+
+
+def test_add_refuses_packaged_sets_and_absent_files(pump, tmp_path):
+    with pytest.raises(ValueError, match="D7 .* comes with the package"):
+        datasets.add("wine", pump)
+    with pytest.raises(FileNotFoundError, match="nowhere.csv"):
+        datasets.add("D5", tmp_path / "nowhere.csv")
+
+
+def test_changed_user_file_is_refused(pump):
+    copy = datasets.add("D5", pump)
+    copy.write_text(copy.read_text() + "\n")
+    with pytest.raises(datasets.CorruptedTableError, match="expected"):
+        datasets.load("D5")
+
+
+def test_file_put_there_by_hand_is_refused(pump, user_data):
+    user_data.mkdir()
+    (user_data / "delft-pump.csv").write_bytes(pump.read_bytes())
+    with pytest.raises(datasets.CorruptedTableError, match="lpsvdd data add D5"):
+        datasets.load("D5")
+
+
+def test_rebuild_script_reproduces_two_tables(root, tmp_path):
+    """Two tables need no package beyond scikit-learn; the script itself compares all fifteen."""
+    spec = importlib.util.spec_from_file_location("build_tables", root / "scripts/build_tables.py")
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    for record, table in (("iris", script.iris()), ("wine", script.wine())):
+        path = tmp_path / "table.csv"
+        table.to_csv(path, index=False, lineterminator="\n")
+        assert file_sha256(path) == datasets.find(record).sha256
