@@ -27,7 +27,9 @@ and P - D >= 0 is the duality gap. ``certify`` computes it from alpha alone; nob
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import eigvalsh
@@ -110,6 +112,17 @@ class Certificate:
     slack: np.ndarray
 
 
+class Value(NamedTuple):
+    """``Problem.evaluate`` of a feasible alpha: scaled units throughout."""
+
+    alpha: np.ndarray
+    primal: float
+    dual: float
+    gap: float
+    radius_sq: float
+    d: np.ndarray
+
+
 class Problem:
     """min R2 + sum_i c_i z_i^p over balls, as scaled arrays (module docstring).
 
@@ -129,6 +142,7 @@ class Problem:
         self.p = check_exponent(p)
         self.cost = check_costs(c, n)
         self.positive = self.y > 0.0
+        self._ones = np.ones(n)
         self.has_negatives = not self.positive.all()
         self.total_cost = float(self.cost[self.positive].sum())
         log_spread = np.log(self.gram.spread)
@@ -166,7 +180,9 @@ class Problem:
     def multipliers(self, slack: np.ndarray) -> np.ndarray:
         """alpha_i = c_i p z_i^(p-1), the derivative of the penalty (0 where z_i = 0)."""
         exponent = self.log_rate + (self.p - 1.0) * np.log(np.maximum(slack, TINY))
-        return np.where(slack > 0.0, np.exp(np.minimum(exponent, LOG_MAX)), 0.0)
+        rate = np.exp(np.minimum(exponent, LOG_MAX))
+        rate[slack <= 0.0] = 0.0
+        return rate
 
     def penalty(self, slack: np.ndarray) -> float:
         """sum_i c_i z_i^p."""
@@ -203,47 +219,45 @@ class Problem:
             alpha[positive] += room * min(1.0, (target - total) / room.sum())
         return alpha
 
-    def radius_sq(self, d: np.ndarray) -> float:
+    def radius_sq(self, d: np.ndarray, guess: float | None = None, tol: float = 1e-13) -> float:
         """The best R2 for given squared distances d_i to a centre: the root of
 
-            sum_pos c_i p (d_i - R2)_+^(p-1) - sum_neg c_i p (R2 - d_i)_+^(p-1) = 1.
+            F+(R2) := sum_pos c_i p (d_i - R2)_+^(p-1)  =  1 + sum_neg c_i p (R2 - d_i)_+^(p-1).
 
-        For p = 1 the left side is a step function and R2 is the (midpoint of the) place where it
-        crosses 1. For p > 1 both sums are written as F+ and 1 + F-, and Newton's method runs on
-        (F+ / (1 + F-))^(1/(p-1)) - 1, which is nearly linear in R2, inside a bracket.
+        For p = 1 the sums are step functions and R2 is the (midpoint of the) place where they
+        cross. For p > 1 Newton's method runs on (F+ / (1 + F-))^(1/(p-1)) - 1, which is nearly
+        linear in R2, and a bracket guards it: F+ >= 1 at min d - tau, F+ = 0 at max_pos d.
         """
         if self.p == 1.0:
             return self._radius_sq_step(d)
-        y, positive, power = self.y, self.positive, self.p - 1.0
-        low, high = float(d.min()) - self.tau, float(d[positive].max())
-        radius = low
+        y, power = self.y, self.p - 1.0
+        low, high = float(d.min()) - self.tau, float(d[self.positive].max())
+        radius = low if guess is None or not low < guess < high else guess
+        last_step = np.inf
         for _ in range(200):
             slack = y * (d - radius)
-            inside = slack > 0.0
-            safe = np.where(inside, slack, 1.0)
-            rate = np.where(inside, np.exp(np.minimum(self.log_rate + power * np.log(safe),
-                                                      LOG_MAX)), 0.0)
-            slope = rate / safe
-            f_pos = float(rate[positive].sum())
-            g_pos = float(slope[positive].sum())
-            f_neg = 1.0 + float(rate.sum()) - f_pos
-            g_neg = float(slope.sum()) - g_pos
+            rate = self.multipliers(slack)
+            slope = rate / np.maximum(slack, TINY)
+            total, balance = float(rate @ self._ones), float(rate @ y)
+            f_pos, f_neg = 0.5 * (total + balance), 1.0 + 0.5 * (total - balance)
             if f_pos > f_neg:
                 low = radius
             else:
                 high = radius
-            width = high - low
-            if width <= 4e-16 * (abs(low) + abs(high)):
+            size = abs(low) + abs(high)
+            if high - low <= tol * size:
                 break
             new = 0.5 * (low + high)
-            if f_pos > 0.0:
-                log_ratio = (np.log(f_pos) - np.log(f_neg)) / power
-                descent = g_pos / f_pos + g_neg / f_neg
-                step = -np.expm1(-log_ratio) / descent if log_ratio > -LOG_MAX else np.inf
-                if low < radius + step < high:
+            log_ratio = (math.log(f_pos) - math.log(f_neg)) / power if f_pos > 0.0 else -np.inf
+            if log_ratio > -LOG_MAX:
+                total, balance = float(slope @ self._ones), float(slope @ y)
+                descent = 0.5 * ((total + balance) / f_pos + (total - balance) / f_neg)
+                step = -math.expm1(-log_ratio) / descent
+                if abs(step) <= tol * size:
+                    break
+                if low < radius + step < high and abs(step) <= 0.5 * last_step:
                     new = radius + step
-            if abs(new - radius) <= 1e-15 * (abs(low) + abs(high)):
-                break
+            last_step = abs(new - radius)
             radius = new
         return radius
 
@@ -257,38 +271,41 @@ class Problem:
 
     # -- the certificate ---------------------------------------------------------------------
 
-    def evaluate(self, alpha: np.ndarray, k_beta: np.ndarray | None = None):
-        """(P, D, gap, R2, d) in scaled units for a feasible alpha."""
+    def evaluate(self, alpha: np.ndarray, guess: float | None = None, tol: float = 1e-13) -> Value:
+        """P, D, their relative gap, R2 and distances for a feasible alpha, in scaled units.
+
+        ``guess`` and ``tol`` are for the root R2; a rough R2 only loosens P, it is still a bound.
+        """
         beta = self.y * alpha
-        if k_beta is None:
-            k_beta = self.kernel_times(beta)
+        k_beta = self.kernel_times(beta)
         norm_sq = float(beta @ k_beta)
         d = self.diag - 2.0 * k_beta + norm_sq
-        radius = self.radius_sq(d)
+        radius = self.radius_sq(d, guess, tol)
         primal = radius + self.penalty(self.y * (d - radius))
         dual = float(beta @ self.diag) - norm_sq - self.dual_penalty(alpha)
-        return primal, dual, (primal - dual) / (1.0 + abs(primal)), radius, d
+        return Value(alpha, primal, dual, (primal - dual) / (1.0 + abs(primal)), radius, d)
 
-    def certificate(self, alpha: np.ndarray) -> Certificate:
-        """The certificate of ``feasible(alpha)``, in the units of K."""
-        scale = np.exp(min(self.log_scale, 709.0)) if self.log_scale < 709.0 else np.inf
+    def certificate(self, value: np.ndarray | Value) -> Certificate:
+        """The certificate of ``feasible(alpha)`` (or of a value at hand), in the units of K."""
         if self.is_radius_zero:
-            alpha = self.weighted_mean()
-            beta = self.y * alpha
-            k_beta = self.kernel_times(beta)
-            d = np.maximum(self.diag - 2.0 * k_beta + float(beta @ k_beta), 0.0)
-            value = float(self.cost[self.positive] @ d[self.positive]) * scale
-            slack = np.where(self.positive, d, 0.0) * scale
-            return Certificate(alpha, value, value, 0.0, 0.0, slack)
-        alpha = self.feasible(alpha)
-        primal, dual, gap, radius, d = self.evaluate(alpha)
-        slack = np.maximum(self.y * (d - radius), 0.0)
-        with np.errstate(invalid="ignore"):  # inf * 0 where tau is beyond any float
-            slack, primal, dual, radius = (
-                np.nan_to_num(v * scale, nan=0.0, posinf=np.inf, neginf=-np.inf)
-                for v in (slack, primal, dual, radius)
-            )
-        return Certificate(alpha, float(primal), float(dual), gap, float(radius), slack)
+            value = self._radius_zero_value()
+        elif not isinstance(value, Value):
+            value = self.evaluate(self.feasible(value))
+        scale = math.exp(self.log_scale) if self.log_scale < LOG_MAX else math.inf
+        signed = self.y * (value.d - value.radius_sq)
+        slack = np.zeros(self.n)
+        np.multiply(signed, scale, out=slack, where=signed > 0.0)
+        primal, dual, radius_sq = (
+            v * scale if v else 0.0 for v in (value.primal, value.dual, value.radius_sq)
+        )
+        return Certificate(value.alpha, primal, dual, value.gap, radius_sq, slack)
+
+    def _radius_zero_value(self) -> Value:
+        beta = alpha = self.weighted_mean()
+        k_beta = self.kernel_times(beta)
+        d = np.maximum(self.diag - 2.0 * k_beta + float(beta @ k_beta), 0.0)
+        cost = float(np.where(self.positive, self.cost, 0.0) @ d)
+        return Value(alpha, cost, cost, 0.0, 0.0, d)
 
     def kkt_residuals(self, alpha: np.ndarray) -> dict[str, float]:
         """Largest violation of each optimality condition at alpha, in scaled units.
@@ -297,8 +314,8 @@ class Problem:
         ``stationarity`` |alpha_i - c_i p z_i^(p-1)| (p > 1) or the excess over the box (p = 1),
         ``complementarity`` alpha_i |z_i - y_i(d_i - R2)|.
         """
-        _, _, _, radius, d = self.evaluate(alpha)
-        signed = self.y * (d - radius)
+        value = self.evaluate(alpha)
+        signed = self.y * (value.d - value.radius_sq)
         slack = np.maximum(signed, 0.0)
         if self.p > 1.0:
             stationarity = np.abs(alpha - self.multipliers(slack)).max()

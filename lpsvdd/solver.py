@@ -22,6 +22,7 @@ tried: for small c it contracts and a matrix-vector product or two solve the pro
 from __future__ import annotations
 
 import itertools
+import math
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -31,10 +32,11 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 from sklearn.exceptions import ConvergenceWarning
 
 from lpsvdd.base import check_labels
-from lpsvdd.problem import LOG_MAX, TINY, Gram, Problem, check_costs
+from lpsvdd.problem import Gram, Problem, Value, check_costs
 
 STEP = 0.995  # fraction of the way to the boundary
 FIXED_POINT_STEPS = 6
+ROUGH = 1e-7  # how well R2 is known while starts are compared
 
 
 @dataclass(frozen=True)
@@ -145,21 +147,20 @@ def _solve(problem, starts, tol, max_iter, work, c, c_neg=None) -> Solution:
     """Certified solution from the best of the given starts and the weighted mean."""
     n_iter = 0
     if problem.is_radius_zero:
-        alpha = problem.weighted_mean()
+        certificate = problem.certificate(problem.weighted_mean())
         status = "radius-zero"
     else:
-        alpha, gap, radius, d = _best_start(problem, starts, tol)
-        if not gap <= tol:
+        value = _best_start(problem, starts, tol)
+        if not value.gap <= tol:
             # A start near the solution deserves a small mu; should that fail, a large one is safe.
-            for mu in (0.1 * gap / problem.n, 10.0 / problem.n):
-                point = _interior(problem, alpha, radius, d, mu)
-                alpha, more = _newton(problem, point, tol, max_iter - n_iter, work)
+            for mu in (value.gap / problem.n, 10.0 / problem.n):
+                point = _interior(problem, value, mu)
+                value, more = _newton(problem, point, tol, max_iter - n_iter, work)
                 n_iter += more
-                _, _, gap, radius, d = problem.evaluate(alpha)
-                if gap <= tol or n_iter >= max_iter:
+                if value.gap <= tol or n_iter >= max_iter:
                     break
-        status = "optimal" if gap <= tol else "not-converged"
-    certificate = problem.certificate(alpha)
+        status = "optimal" if value.gap <= tol else "not-converged"
+        certificate = problem.certificate(value)
     if status == "not-converged":
         warnings.warn(
             f"lp-SVDD (p={problem.p:g}) stopped after {n_iter} iterations at relative duality gap "
@@ -173,67 +174,60 @@ def _solve(problem, starts, tol, max_iter, work, c, c_neg=None) -> Solution:
     )
 
 
-def _best_start(problem: Problem, starts, tol):
+def _best_start(problem: Problem, starts, tol) -> Value:
     """The start with the smallest gap, improved by the fixed-point map while that helps."""
-    best = None
-    for alpha in [problem.weighted_mean(), *starts]:
-        if problem.p == 1.0:
-            alpha = problem.feasible(alpha)
-        _, _, gap, radius, d = problem.evaluate(alpha)
-        if best is None or gap < best[1]:
-            best = (alpha, gap, radius, d)
-    alpha, gap, radius, d = best
-    for _ in range(FIXED_POINT_STEPS if problem.p > 1.0 else 0):
-        if gap <= 1e-4 * tol:  # a few more cheap steps give alpha digits that the gap hides
+    candidates = [problem.weighted_mean(), *starts]
+    if problem.p == 1.0:
+        return min((problem.evaluate(problem.feasible(a)) for a in candidates), key=_gap)
+    value = min((problem.evaluate(alpha, tol=ROUGH) for alpha in candidates), key=_gap)
+    for _ in range(FIXED_POINT_STEPS):
+        if value.gap <= 1e-4 * tol:  # a few more cheap steps give alpha digits that the gap hides
             break
-        candidate = problem.multipliers(problem.y * (d - radius))
-        total = problem.y @ candidate
+        alpha = problem.multipliers(problem.y * (value.d - value.radius_sq))
+        total = float(problem.y @ alpha)
         if not 0.5 < total < 2.0:
             break
-        candidate /= total
-        _, _, new_gap, new_radius, new_d = problem.evaluate(candidate)
-        if not new_gap < 0.5 * gap:
+        new = problem.evaluate(alpha / total, value.radius_sq, ROUGH)
+        if not new.gap < 0.5 * value.gap:
             break
-        alpha, gap, radius, d = candidate, new_gap, new_radius, new_d
-    return alpha, gap, radius, d
+        value = new
+    if value.gap <= tol:
+        value = problem.evaluate(value.alpha, value.radius_sq)
+    return value
 
 
-def _interior(problem: Problem, alpha, radius, d, mu):
+def _gap(value: Value) -> float:
+    return value.gap if np.isfinite(value.gap) else np.inf
+
+
+def _interior(problem: Problem, value: Value, mu: float):
     """A point with all variables positive and complementarity near mu, close to the given start."""
-    signed = problem.y * (d - radius)
-    alpha = np.maximum(alpha, mu / (np.abs(signed) + np.sqrt(mu)))
+    signed = problem.y * (value.d - value.radius_sq)
+    alpha = np.maximum(value.alpha, mu / (np.abs(signed) + math.sqrt(mu)))
     u = np.maximum(-signed, mu / alpha)
     slack = np.maximum(np.maximum(signed + u, 0.0), mu / alpha)
     rate = np.exp(np.minimum(problem.log_rate + (problem.p - 1.0) * np.log(slack), 50.0))
     g = np.maximum(rate - alpha, mu / slack)
     beta = problem.y * alpha
-    b = radius - float(beta @ problem.kernel_times(beta))
+    b = value.radius_sq - float(beta @ problem.kernel_times(beta))
     return alpha, slack, u, g, b
 
 
-def _newton(problem: Problem, point, tol, max_iter, work):
-    """Mehrotra's predictor-corrector from an interior point; returns (alpha, iterations)."""
+def _newton(problem: Problem, point, tol, max_iter, work) -> tuple[Value, int]:
+    """Mehrotra's predictor-corrector from an interior point; returns (value, iterations)."""
     n, y, p, log_rate = problem.n, problem.y, problem.p, problem.log_rate
     alpha, z, u, g, b = point
     y_diag = y * problem.diag
     ones = np.ones(n)
-    for iteration in range(max_iter):
+    iteration = 0
+    while True:
         y_alpha = float(y @ alpha)
         beta = y * alpha
         k_beta = problem.kernel_times(beta)
         norm_sq = float(beta @ k_beta)
         signed = y_diag - y * (2.0 * k_beta + b)
-        # (beta, b) as it stands is a primal point, alpha / y'alpha a dual one: a gap for nothing.
-        primal = b + norm_sq + problem.penalty(signed)
-        dual_alpha = alpha / y_alpha if p > 1.0 else problem.feasible(alpha)
-        if p > 1.0:
-            dual = float(y_diag @ dual_alpha) - norm_sq / y_alpha**2
-            dual -= problem.dual_penalty(dual_alpha)
-        else:
-            dual = problem.evaluate(dual_alpha)[1]
-        if primal - dual <= tol * (1.0 + abs(primal)):
-            return dual_alpha, iteration
-
+        if iteration == max_iter or _may_stop(problem, alpha, y_alpha, norm_sq, b, signed, tol):
+            break
         total = alpha + g
         r_power = log_rate + (p - 1.0) * np.log(z) - np.log(total)
         r_primal = signed + u - z
@@ -241,9 +235,10 @@ def _newton(problem: Problem, point, tol, max_iter, work):
         u_alpha = u / alpha
         factor = _factorise(problem, u_alpha + stretch, work)
         if factor is None:
-            return dual_alpha, iteration
+            break
+        iteration += 1
         v = dpotrs(factor, ones, lower=1)[0]
-        v_sum = float(v.sum())
+        v_sum = float(v @ ones)
 
         def direction(target_u, target_z):
             """Newton step towards alpha*u = target_u and g*z = target_z."""
@@ -251,7 +246,7 @@ def _newton(problem: Problem, point, tol, max_iter, work):
             drive = shift_g - total * r_power
             shift_u = target_u / alpha - u
             x = dpotrs(factor, y * (r_primal + shift_u - stretch * drive), lower=1)[0]
-            db = (float(x.sum()) - (1.0 - y_alpha)) / v_sum
+            db = (float(x @ ones) - (1.0 - y_alpha)) / v_sum
             d_alpha = y * (x - db * v)
             dz = stretch * (d_alpha + drive)
             return d_alpha, dz, shift_u - u_alpha * d_alpha, shift_g - g / z * dz, db
@@ -264,14 +259,29 @@ def _newton(problem: Problem, point, tol, max_iter, work):
         target = max((reached / mu) ** 3, 1e-8) * mu
         d_alpha, dz, du, dg, db = direction(target - d_alpha * du, target - dg * dz)
         step = min(1.0, STEP * _to_boundary((alpha, z, u, g), (d_alpha, dz, du, dg)))
+        if not step > 1e-10 or not np.isfinite(db):
+            break
         alpha = alpha + step * d_alpha
         z = z + step * dz
         u = u + step * du
         g = g + step * dg
         b += step * db
-        if not np.isfinite(b) or step < 1e-10:
-            return dual_alpha, iteration + 1
-    return problem.feasible(alpha), max_iter
+    return problem.evaluate(problem.feasible(alpha), b + norm_sq / y_alpha**2), iteration
+
+
+def _may_stop(problem: Problem, alpha, y_alpha, norm_sq, b, signed, tol) -> bool:
+    """(beta, b) as it stands is a primal point, alpha / y'alpha a dual one: a gap for nothing."""
+    primal = b + norm_sq + problem.penalty(signed)
+    if problem.p == 1.0:
+        dual_alpha = problem.feasible(alpha)
+        beta = problem.y * dual_alpha
+        norm_sq = float(beta @ problem.kernel_times(beta))
+    else:
+        dual_alpha = alpha / y_alpha
+        norm_sq = norm_sq / y_alpha**2
+    dual = float(problem.y * problem.diag @ dual_alpha) - norm_sq
+    dual -= problem.dual_penalty(dual_alpha)
+    return primal - dual <= tol * (1.0 + abs(primal))
 
 
 def _factorise(problem: Problem, diagonal, work):
