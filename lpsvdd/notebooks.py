@@ -2,10 +2,10 @@
 
     notebooks/07_pure.ipynb  --papermill-->  book/notebooks/07_pure.ipynb  --jupyter-book-->  page
 
-The tracked notebook holds no outputs; its ``parameters`` cell holds the published values. A profile
-(``notebooks/profiles.yml``) overrides some of them with small ones for tests. A notebook is executed
-again only if the hash of its inputs changed: its own source, its parameters, the package, the
-results and the claims.
+The tracked notebook holds no outputs; its ``parameters`` cell holds the published values. A
+profile (``notebooks/profiles.yml``) overrides some of them with small ones for tests. A notebook is
+executed again only if the hash of its inputs changed: its source, its parameters, the package and
+the results.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PUBLISHED = "published"
 
 
 class NotebookError(Exception):
-    """A notebook cannot be found, parameterised or executed; the message is meant for the reader."""
+    """A notebook cannot be found, parameterised or executed; the message says why."""
 
 
 def project_root(start: Path | None = None) -> Path:

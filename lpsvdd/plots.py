@@ -158,7 +158,7 @@ def critical_difference(matrix: pd.DataFrame, *, title: str = "", ax: Axes | Non
 def paired_values(
     first: pd.Series, second: pd.Series, *, labels: tuple[str, str], ax: Axes | None = None
 ) -> Axes:
-    """Two values per row joined by a line: printed against reproduced, one method against another."""
+    """Two values per row joined by a line, such as printed against reproduced."""
     ax = ax or _new_axes(figsize=(6.4, 0.26 * len(first) + 1.0))
     position = np.arange(len(first))[::-1]
     ax.hlines(position, first, second.reindex(first.index), color="#BBBBBB", zorder=1)

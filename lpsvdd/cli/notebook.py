@@ -8,7 +8,7 @@ import typer
 
 
 def pair(names: list[str], values: list[str]) -> dict[str, str]:
-    """Names given with ``-p`` and the values that follow them; ``-p name=value`` carries its own."""
+    """Names given with ``-p`` and the values after them; ``-p name=value`` carries its own."""
     waiting = iter(values)
     pairs = {}
     for name in names:

@@ -192,7 +192,8 @@ async def check_book(root: Path, screenshots: Path | None) -> int:
     return total
 
 
-FAULTY = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>t</title></head><body><article>
+FAULTY = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>t</title></head><body><article>
 <img src="missing.png" alt="x"><img src="data:image/gif;base64,R0lGODlhAQABAAAAACw=">
 <p>left over \\frac{1}{2}</p><a href="nowhere.html">a</a><a href="#nothing">b</a>
 <p style="width:600px">wide</p>
