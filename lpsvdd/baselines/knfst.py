@@ -108,23 +108,9 @@ class KNFST(KernelOneClass):
             raise ValueError(f"tol must lie in [0, 1), got {self.tol!r}")
 
     def _fit_kernel(self, K, y, sample_weight):
-        positive = (y > 0).astype(float)
-        solutions = self._solve(K, np.column_stack([positive, 1.0 - positive]))
-        u, v = solutions.T
-        if positive.all() or self.variant == "B":
-            combination = np.array([[1.0], [0.0]])
-        elif self.variant == "A":
-            combination = np.array([[v.sum()], [-(positive @ u + positive @ v)]])
-        else:
-            combination = np.eye(2)
-        self.dual_coef_ = solutions @ _orthonormal(solutions.T @ K @ solutions, combination)
-        self.target_ = (K[y > 0] @ self.dual_coef_).mean(axis=0)
-
-    def _solve(self, K: np.ndarray, rhs: np.ndarray) -> np.ndarray:
-        values, vectors = eigh(K)
-        keep = values > self.tol * max(values[-1], 0.0)
-        vectors = vectors[:, keep]
-        return vectors @ ((vectors.T @ rhs) / (values[keep] + self.ridge)[:, None])
+        self.dual_coef_, self.target_ = null_space(
+            K, y, eigh(K), variant=self.variant, ridge=self.ridge, tol=self.tol
+        )
 
     def _score_kernel(self, Kz, diag):
         # Training scores are at round-off level, and a threshold among them must not depend on the
@@ -132,6 +118,37 @@ class KNFST(KernelOneClass):
         Kz = np.ascontiguousarray(Kz)
         projected = np.column_stack([(Kz * column).sum(axis=1) for column in self.dual_coef_.T])
         return -np.linalg.norm(projected - self.target_, axis=1)
+
+
+def null_space(
+    K: np.ndarray,
+    y: np.ndarray,
+    spectrum: tuple[np.ndarray, np.ndarray],
+    *,
+    variant: str = "A",
+    ridge: float = 0.0,
+    tol: float = 1e-12,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Coefficients of orthonormal null directions, and the positives' target on them.
+
+    ``spectrum`` is (eigenvalues ascending, eigenvectors) of K: one decomposition serves every
+    variant and ridge.
+    """
+    values, vectors = spectrum
+    keep = values > tol * max(values[-1], 0.0)
+    values, vectors = values[keep], vectors[:, keep]
+    positive = (y > 0).astype(float)
+    indicators = np.column_stack([positive, 1.0 - positive])
+    solutions = vectors @ ((vectors.T @ indicators) / (values + ridge)[:, None])
+    u, v = solutions.T
+    if positive.all() or variant == "B":
+        combination = np.array([[1.0], [0.0]])
+    elif variant == "A":
+        combination = np.array([[v.sum()], [-(positive @ u + positive @ v)]])
+    else:
+        combination = np.eye(2)
+    directions = solutions @ _orthonormal(solutions.T @ K @ solutions, combination)
+    return directions, (K[y > 0] @ directions).mean(axis=0)
 
 
 def _orthonormal(gram: np.ndarray, combination: np.ndarray) -> np.ndarray:

@@ -1,0 +1,319 @@
+r"""Open-set classification with one lp-sphere per class.
+
+The paper's discussion names this extension: several hyperspheres, one per class, for problems in
+which a test sample may belong to none of the known classes. All spheres live in one feature space
+(one kernel, one width), so their distances can be compared.
+"""
+
+from __future__ import annotations
+
+from numbers import Real
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from lpsvdd.base import check_square_kernel
+from lpsvdd.kernels import kernel_diagonal, kernel_matrix, resolve_gamma
+from lpsvdd.solver import solve
+
+
+class OpenSetClassifier(ClassifierMixin, BaseEstimator):
+    r"""One lp-sphere per class, and a rejection outside all of them.
+
+    With d_k(x) = ||phi(x) - a_k||^2 the squared distance to the centre of class k and R_k^2 its
+    radius, the margin of class k is m_k(x) = R_k^2 - d_k(x), and
+
+        closed set:  label(x) = argmin_k (d_k(x) - R_k^2) = argmax_k m_k(x),
+        open set:    reject x if m_k(x) < t_k for every k, else label(x).
+
+    The threshold t_k is the ``rejection_rate`` quantile of m_k over samples of class k that were
+    held out from the fit. Margins are differences: R_k^2 may be zero or negative (it often is for
+    small C) and nothing is divided by it.
+
+    Parameters
+    ----------
+    p, C, C_neg
+        Exponent and costs of lp-SVDD, the same for every class; ``C_neg=None`` means C.
+    use_negatives : bool
+        Give each sphere the samples of the other classes as labelled negatives.
+    rejection_rate : float in [0, 1)
+        Share of a class's held-out samples that may fall outside its sphere.
+    holdout : float in [0, 1)
+        Share of each class held out from the fit to set t_k (at least one sample; a class with a
+        single sample is calibrated on that one). With 0 everything is used for the fit and nothing
+        is rejected until ``calibrate`` is called.
+    reject_label : optional
+        Label of rejected samples, not one of the classes. None: "unknown" for text labels, else -1
+        (or, where -1 is a class, one less than the smallest class). A label whose type does not
+        fit the classes makes ``predict`` return an array of dtype object.
+    kernel : {"rbf", "linear", "poly", "precomputed"} or callable
+    gamma, degree, coef0
+        Kernel parameters, see `lpsvdd.kernels`; the width is taken over all samples of the fit.
+    tol, max_iter
+        As in `lpsvdd.solve`.
+    random_state : int, RandomState or None
+        Chooses the held-out samples.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    radius_sq_ : array of shape (n_classes,)
+    thresholds_ : array of shape (n_classes,)
+        The t_k; minus infinity where nothing is rejected.
+    dual_coef_ : array of shape (n_fit, n_classes)
+        Column k: coefficients of the centre a_k.
+    duality_gap_, n_iter_ : arrays of shape (n_classes,)
+        Relative duality gap and iterations (reported as at least 1) of each sphere.
+    fit_indices_ : array
+        Rows of the training data the spheres were fitted to (the others were held out).
+    reject_label_ : the label of rejected samples
+
+    Notes
+    -----
+    There is no ``decision_function``: scikit-learn expects its argmax to equal ``predict``, which
+    cannot hold with a rejection. Use ``margins`` (its argmax is ``predict_closed``) and
+    ``score_samples``.
+
+    References
+    ----------
+    .. [1] S. R. Arashloo, "lp slack norm support vector data description", arXiv:2203.08932, the
+       discussion in section 5.
+    .. [2] W. J. Scheirer et al., "Toward open set recognition", IEEE Transactions on Pattern
+       Analysis and Machine Intelligence 35(7), 2013.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lpsvdd.openset import OpenSetClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.vstack([rng.normal(0, 1, (60, 2)), rng.normal(8, 1, (60, 2))])
+    >>> y = np.repeat(["left", "right"], 60)
+    >>> classifier = OpenSetClassifier(random_state=0).fit(X, y)
+    >>> classifier.predict([[0, 0], [8, 8], [0, 30]]).tolist()
+    ['left', 'right', 'unknown']
+    """
+
+    def __init__(
+        self,
+        *,
+        p=2.0,
+        C=1.0,
+        C_neg=None,
+        use_negatives=False,
+        rejection_rate=0.05,
+        holdout=0.25,
+        reject_label=None,
+        kernel="rbf",
+        gamma="half-mean-distance",
+        degree=3,
+        coef0=1.0,
+        tol=1e-9,
+        max_iter=200,
+        random_state=None,
+    ):
+        self.p = p
+        self.C = C
+        self.C_neg = C_neg
+        self.use_negatives = use_negatives
+        self.rejection_rate = rejection_rate
+        self.holdout = holdout
+        self.reject_label = reject_label
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def fit(self, X, y):
+        """Fit one sphere per class and set the thresholds on held-out samples.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features), or the square kernel matrix if precomputed.
+        y : array of shape (n_samples,)
+            At least two classes.
+        """
+        for name in ("rejection_rate", "holdout"):
+            _check_share(name, getattr(self, name))
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                "y holds one class; OpenSetClassifier needs at least two (for one class, LpSVDD)"
+            )
+        self.reject_label_, self._labels = _label_table(self.classes_, self.reject_label)
+        held = self._hold_out(codes)
+        self.fit_indices_ = np.flatnonzero(~held)
+        if self.kernel == "precomputed":
+            check_square_kernel(X, "X (kernel='precomputed')")
+            self.gamma_ = None
+            K = X[np.ix_(self.fit_indices_, self.fit_indices_)]
+        else:
+            self.X_fit_ = X[self.fit_indices_]
+            self.gamma_ = resolve_gamma(self.gamma, self.X_fit_)
+            K = kernel_matrix(self.X_fit_, **self._kernel_options())
+        self._diag_fit = K.diagonal().copy()
+        self._fit_spheres(K, codes[~held])
+        self.thresholds_ = np.full(len(self.classes_), -np.inf)
+        if self.holdout > 0.0:
+            lonely = np.bincount(codes[held], minlength=len(self.classes_)) == 0
+            rows = np.flatnonzero(held | lonely[codes])
+            diag = X.diagonal()[rows] if self.kernel == "precomputed" else None
+            self._calibrate(X[rows], codes[rows], self.rejection_rate, diag)
+        return self
+
+    def calibrate(self, X, y, *, rejection_rate=None, diag=None):
+        """Set the thresholds on held-out samples of your own; the spheres are not refitted.
+
+        A class without a sample here keeps its threshold. ``rejection_rate=None`` takes the
+        constructor's; ``diag`` as in ``margins``.
+        """
+        check_is_fitted(self)
+        rate = self.rejection_rate if rejection_rate is None else rejection_rate
+        _check_share("rejection_rate", rate)
+        y = column_or_1d(y)
+        unknown = np.setdiff1d(y, self.classes_)
+        if len(unknown):
+            raise ValueError(f"y holds labels that are not classes of the fit: {unknown.tolist()}")
+        self._calibrate(X, np.searchsorted(self.classes_, y), rate, diag)
+        return self
+
+    def margins(self, X, *, diag=None):
+        """R_k^2 - d_k(x) for every class k; not negative inside the sphere of class k.
+
+        With a precomputed kernel X holds k(x, x_i) for all training samples, and ``diag`` holds
+        k(x, x) (may be left out where the training diagonal is constant).
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        if self.kernel == "precomputed":
+            Kz = X[:, self.fit_indices_]
+            diag = self._precomputed_diagonal(diag, len(X))
+        elif diag is not None:
+            raise ValueError("diag is for kernel='precomputed'; other kernels compute k(x, x)")
+        else:
+            Kz = kernel_matrix(X, self.X_fit_, **self._kernel_options())
+            diag = kernel_diagonal(X, **self._kernel_options())
+        distances = diag[:, None] - 2.0 * (Kz @ self.dual_coef_) + self._norms
+        return self.radius_sq_ - distances
+
+    def score_samples(self, X, *, diag=None):
+        """max_k (m_k(x) - t_k): how well the best class accepts x; rejected where negative.
+
+        Plus infinity where nothing is rejected (thresholds not set).
+        """
+        return (self.margins(X, diag=diag) - self.thresholds_).max(axis=1)
+
+    def predict(self, X, *, diag=None):
+        """Class of each sample, or ``reject_label_`` outside all spheres."""
+        margins = self.margins(X, diag=diag)
+        outside = (margins < self.thresholds_).all(axis=1)
+        return self._labels[np.where(outside, len(self.classes_), margins.argmax(axis=1))]
+
+    def predict_closed(self, X, *, diag=None):
+        """argmin_k (d_k - R_k^2): the class of each sample, without rejection."""
+        return self.classes_[self.margins(X, diag=diag).argmax(axis=1)]
+
+    # -- inner workings -----------------------------------------------------------------------
+
+    def _hold_out(self, codes: np.ndarray) -> np.ndarray:
+        """Mask of held-out samples: of each class the share asked for, leaving at least one."""
+        rng = check_random_state(self.random_state)
+        held = np.zeros(len(codes), dtype=bool)
+        for k in range(len(self.classes_)):
+            rows = rng.permutation(np.flatnonzero(codes == k))
+            number = max(1, round(self.holdout * len(rows))) if self.holdout > 0.0 else 0
+            held[rows[: min(number, len(rows) - 1)]] = True
+        return held
+
+    def _fit_spheres(self, K: np.ndarray, codes: np.ndarray) -> None:
+        n_classes = len(self.classes_)
+        self.dual_coef_ = np.zeros((len(K), n_classes))
+        self.radius_sq_ = np.empty(n_classes)
+        self.duality_gap_ = np.empty(n_classes)
+        self.n_iter_ = np.ones(n_classes, dtype=int)
+        cost_negative = self.C if self.C_neg is None else self.C_neg
+        for k in range(n_classes):
+            rows = np.arange(len(K)) if self.use_negatives else np.flatnonzero(codes == k)
+            y = np.where(codes[rows] == k, 1.0, -1.0)
+            solution = solve(
+                K[np.ix_(rows, rows)], y, p=self.p, c=np.where(y > 0.0, self.C, cost_negative),
+                tol=self.tol, max_iter=self.max_iter,
+            )  # fmt: skip
+            if not np.isfinite(solution.radius_sq):
+                raise ValueError(
+                    f"the radius of class {self.classes_[k]!r} is beyond any float, so spheres "
+                    f"cannot be compared: raise C or p (now C={self.C!r}, p={self.p!r})"
+                )
+            self.dual_coef_[rows, k] = y * solution.alpha
+            self.radius_sq_[k] = solution.radius_sq
+            self.duality_gap_[k] = solution.gap
+            self.n_iter_[k] = max(solution.n_iter, 1)
+        self._norms = np.einsum("ik,ik->k", self.dual_coef_, K @ self.dual_coef_)
+
+    def _calibrate(self, X, codes: np.ndarray, rate: float, diag) -> None:
+        margins = self.margins(X, diag=diag)
+        if len(margins) != len(codes):
+            raise ValueError(f"X has {len(margins)} samples, y has {len(codes)} labels")
+        for k in np.unique(codes):
+            self.thresholds_[k] = np.quantile(margins[codes == k, k], rate)
+
+    def _kernel_options(self) -> dict:
+        return {
+            "kernel": self.kernel,
+            "gamma": self.gamma_,
+            "degree": self.degree,
+            "coef0": self.coef0,
+        }
+
+    def _precomputed_diagonal(self, diag, n_samples: int) -> np.ndarray:
+        if diag is not None:
+            diag = np.asarray(diag, dtype=float)
+            if diag.shape != (n_samples,):
+                raise ValueError(
+                    f"diag must be {n_samples} numbers k(x, x), got shape {diag.shape}"
+                )
+            return diag
+        first = self._diag_fit[0]
+        if np.ptp(self._diag_fit) > 1e-9 * max(abs(first), np.finfo(float).tiny):
+            raise ValueError("the training diagonal is not constant: pass k(x, x) as diag=")
+        return np.full(n_samples, first)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+
+def _check_share(name: str, value: object) -> None:
+    if not (isinstance(value, Real) and 0.0 <= value < 1.0):
+        raise ValueError(f"{name} must be in [0, 1), got {value!r}")
+
+
+def _label_table(classes: np.ndarray, reject_label):
+    """The reject label, and an array of all labels with it in last place."""
+    numeric = classes.dtype.kind in "iuf"
+    if reject_label is None:
+        if numeric:
+            reject_label = -1 if -1 not in classes else classes.min() - 1
+        else:
+            reject_label = "unknown"
+    if reject_label in classes.tolist():
+        raise ValueError(f"reject_label must not be one of the classes, got {reject_label!r}")
+    same_kind = (
+        isinstance(reject_label, str)
+        if classes.dtype.kind == "U"
+        else numeric and isinstance(reject_label, (Real, np.number))
+    )
+    if same_kind:
+        return reject_label, np.concatenate([classes, np.asarray([reject_label])])
+    table = np.empty(len(classes) + 1, dtype=object)
+    table[:-1] = classes
+    table[-1] = reject_label
+    return reject_label, table
