@@ -43,7 +43,17 @@ quick: $(READY) ## The book in the small profile, for a first look and for tests
 	@echo "The book (small profile): $(abspath _build/html/index.html)"
 
 check-book: $(READY) ## Open every page of the rendered book in headless Chromium
-	$(RUN) tests/browser/check_book.py _build/html
+	$(RUN) tests/browser/check_book.py _build/html --self-test
+
+pdf: $(READY) ## The rendered book as one PDF, book.pdf (needs Chromium)
+	$(VENV)/bin/jupyter-book build book --config _config.yml --path-output . --builder singlehtml
+	scripts/print_pdf.sh _build/singlehtml/index.html book.pdf
+
+bench: $(READY) ## Time the solver against general-purpose ones
+	$(RUN) -m lpsvdd.cli bench
+
+reproduce: $(READY) ## Recompute the paper's tables and compare them with results/ (hours)
+	$(RUN) -m lpsvdd.cli run --all --from-scratch --compare
 
 data: $(READY) ## Verify the data sets against their checksums
 	$(RUN) -m lpsvdd.cli data check
