@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Setting(StrEnum):
@@ -38,9 +43,19 @@ def _settings(setting: Setting) -> list[str]:
     return ["pure", "negatives"] if setting is Setting.both else [setting.value]
 
 
-def _stop(message: str) -> typer.Exit:
-    typer.echo(f"error: {message}", err=True)
-    return typer.Exit(code=1)
+@contextmanager
+def _plain_errors() -> Iterator[None]:
+    """Show expected errors as one message and exit code 1."""
+    from lpsvdd.experiments.backends import WorkerLost
+    from lpsvdd.experiments.runner import RunFailed
+    from lpsvdd.experiments.store import ResultsError
+
+    try:
+        yield
+    except (ResultsError, RunFailed, WorkerLost, ValueError, OSError, KeyError) as error:
+        text = str(error.args[0]) if isinstance(error, KeyError) else str(error)
+        typer.echo(f"error: {text}", err=True)
+        raise typer.Exit(code=1) from error
 
 
 def run(
@@ -51,7 +66,13 @@ def run(
         bool, typer.Option("--all", help="All data sets that are available here.")
     ] = False,
     setting: Annotated[Setting, typer.Option(help="Which experiment.")] = Setting.both,
-    trials: Annotated[int, typer.Option(min=1, help="Random splits per data set.")] = 10,
+    ablation: Annotated[
+        list[str] | None,
+        typer.Option(help="A deciding experiment instead of the paper's two; may be repeated."),
+    ] = None,
+    trials: Annotated[
+        int | None, typer.Option(min=1, help="Random splits per data set; 10 if not given.")
+    ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 2,
     backend: Annotated[Backend, typer.Option(help="Where to compute.")] = Backend.joblib,
     scheduler: Annotated[
@@ -62,8 +83,7 @@ def run(
         typer.Option(help="Keep finished tasks here: an interrupted run goes on from them."),
     ] = None,
     save: Annotated[
-        Path | None,
-        typer.Option(help="Write the tables, with their provenance, into this folder."),
+        Path | None, typer.Option(help="Write tables and provenance into this folder.")
     ] = None,
     from_scratch: Annotated[
         bool, typer.Option(help="Compute everything, even what results/ holds.")
@@ -75,69 +95,102 @@ def run(
 ) -> None:
     """Run the paper's experiments and show them beside the printed values.
 
-    Named data sets are always computed afresh; with --all what results/ already holds for the same
-    options is taken over unless --from-scratch is given. Example: lpsvdd run --dataset D7
-    --setting pure.
+    Named data sets are computed afresh; with --all, what results/ holds for the same options is
+    taken over unless --from-scratch is given. Example: lpsvdd run --dataset D7 --setting pure.
     """
     from lpsvdd import datasets
     from lpsvdd.experiments import paper
-    from lpsvdd.experiments.backends import WorkerLost, make_backend
-    from lpsvdd.experiments.runner import RunFailed
-    from lpsvdd.experiments.store import ResultsError
+    from lpsvdd.experiments.backends import make_backend
 
-    if everything == bool(dataset):
-        raise _stop("name data sets with --dataset, or take all with --all")
-    try:
+    with _plain_errors():
+        if everything == bool(dataset):
+            raise ValueError("name data sets with --dataset, or take all with --all")
         names = paper.available() if everything else [datasets.find(n).id for n in dataset or []]
         for name in names:
-            datasets.load(name)
-        where = make_backend(backend.value, jobs, scheduler)
-        good = True
-        for one in _settings(setting):
-            start = time.perf_counter()
-            with tempfile.TemporaryDirectory() as scratch:
-                table = paper.experiment(
-                    one,
-                    names=names,
-                    trials=trials,
-                    backend=where,
-                    folder=folder / one if folder else Path(scratch) / one,
-                    recompute=from_scratch or not everything,
-                    progress=not quiet,
-                )
-            seconds = time.perf_counter() - start
-            if save is not None:
-                paper.save(table, one, save, wall_seconds=round(seconds, 1), jobs=jobs)
-            good &= _report(table, one, seconds, compare=compare, quiet=quiet)
-    except (ResultsError, RunFailed, WorkerLost, ValueError, OSError) as error:
-        raise _stop(str(error)) from error
-    except KeyError as error:
-        raise _stop(str(error.args[0])) from error
-    if everything and (absent := set(paper.all_datasets()) - set(names)):
-        typer.echo(f"not run, to be supplied by the user: {', '.join(sorted(absent))}")
-    if not good:
+            datasets.load(name)  # what is missing or damaged shows before anything is computed
+        arguments: dict[str, Any] = {
+            "backend": make_backend(backend.value, jobs, scheduler),
+            "recompute": from_scratch or not everything,
+            "progress": not quiet,
+        }
+        with tempfile.TemporaryDirectory() as scratch:
+            place = folder or Path(scratch)
+            if ablation:
+                for one in ablation:
+                    chosen = None if everything else names
+                    _ablation(one, chosen, trials, place / one, arguments, save, quiet)
+                return
+            good = [
+                _paper(one, names, trials, place / one, arguments, save, compare, quiet)
+                for one in _settings(setting)
+            ]
+        absent = [name for name in paper.all_datasets() if everything and name not in names]
+        if absent:
+            typer.echo(f"not run, to be supplied by the user: {', '.join(absent)}")
+    if not all(good):
         raise typer.Exit(code=1)
 
 
-def _report(table, setting: str, seconds: float, *, compare: bool, quiet: bool) -> bool:
-    """Print a table and, if asked, its agreement with the committed one; False if that fails."""
+def _paper(
+    setting: str,
+    names: list[str],
+    trials: int | None,
+    folder: Path,
+    arguments: dict[str, Any],
+    save: Path | None,
+    compare: bool,
+    quiet: bool,
+) -> bool:
+    """Run one setting, show it, save it; False if a comparison was asked for and fails."""
     from lpsvdd.experiments import paper, tables
 
+    start = time.perf_counter()
+    count = paper.TRIALS if trials is None else trials
+    table = paper.experiment(setting, names=names, trials=count, folder=folder, **arguments)
+    seconds = time.perf_counter() - start
+    if save is not None:
+        paper.save(table, setting, save, wall_seconds=round(seconds, 1))
     if not quiet:
         typer.echo(tables.render(table, setting))
-        for line in paper.time_per_dataset(table):
-            typer.echo(line)
+        typer.echo("\n".join(paper.time_per_dataset(table)))
     typer.echo(f"{setting}: {len(table)} rows in {seconds:.1f} s")
-    if not compare:
-        return True
-    agreement = paper.compare(paper.committed(setting), table)
+    return _agreement(table, setting) if compare else True
+
+
+def _agreement(table: pd.DataFrame, setting: str) -> bool:
+    """Compare with the committed table, list what differs, and say whether enough agrees."""
+    from lpsvdd.experiments import paper
+
+    found = paper.compare(paper.committed(setting), table)
     typer.echo(
-        f"{setting}: {agreement.within} of {agreement.rows} rows within {paper.TOLERANCE} AUC "
-        f"points of results/{setting}.csv ({100 * agreement.share:.2f} %)"
+        f"{setting}: {found.within} of {found.rows} rows within {paper.TOLERANCE} AUC points of "
+        f"results/{setting}.csv ({100 * found.share:.2f} %)"
     )
-    if not agreement.others.empty:
-        typer.echo(agreement.others.to_string(index=False))
-    return agreement.share >= paper.REQUIRED_SHARE
+    if not found.others.empty:
+        typer.echo(found.others.to_string(index=False))
+    return found.share >= paper.REQUIRED_SHARE
+
+
+def _ablation(
+    name: str,
+    names: list[str] | None,
+    trials: int | None,
+    folder: Path,
+    arguments: dict[str, Any],
+    save: Path | None,
+    quiet: bool,
+) -> None:
+    """Run one deciding experiment; save it or show it."""
+    from lpsvdd.experiments.ablations import run_ablation, save_ablation
+
+    start = time.perf_counter()
+    table = run_ablation(name, names=names, trials=trials, folder=folder, **arguments)
+    seconds = time.perf_counter() - start
+    if save is not None:
+        save_ablation(name, table, save, wall_seconds=round(seconds, 1))
+    elif not quiet:
+        typer.echo(table.to_string(index=False))
+    typer.echo(f"{name}: {len(table)} rows in {seconds:.1f} s")
 
 
 def tables(
@@ -155,17 +208,13 @@ def tables(
     from lpsvdd.experiments import paper
     from lpsvdd.experiments import tables as layout
 
-    try:
+    with _plain_errors():
         for one in _settings(setting):
             rows = paper.committed(one, results)
             if dataset:
                 ids = [datasets.find(name).id for name in dataset]
                 rows = rows[rows["dataset"].isin(ids)]
             typer.echo(layout.render(rows, one, form.value))
-    except (ValueError, OSError) as error:
-        raise _stop(str(error)) from error
-    except KeyError as error:
-        raise _stop(str(error.args[0])) from error
 
 
 def register(app: typer.Typer) -> None:

@@ -64,8 +64,14 @@ def _test_sample(negatives: bool, n_test: int) -> tuple[np.ndarray, np.ndarray, 
 
 
 def repetition(
-    *, negatives: bool, n: int, ps: Sequence[float], margins: Sequence[float], seed: int,
-    n_test: int = 20_000, n_draws: int = 0,
+    *,
+    negatives: bool,
+    n: int,
+    ps: Sequence[float],
+    margins: Sequence[float],
+    seed: int,
+    n_test: int = 20_000,
+    n_draws: int = 0,
 ) -> list[dict]:
     """Fit every p to one training sample; one row for each p and margin.
 
@@ -85,34 +91,60 @@ def repetition(
         return 1 - 2 * kernel_matrix(Z, X[:m], gamma=GAMMA) @ beta + norms_sq
 
     f_train, f_test = distances(X), distances(X_test)
-    further = _further_measures(K, f_test[y_test > 0], distances(X_out), solutions, n_draws, seed
-                                ) if n_draws else [{}] * len(ps)
+    further = (
+        _further_measures(K, f_test[y_test > 0], distances(X_out), solutions, n_draws, seed)
+        if n_draws
+        else [{}] * len(ps)
+    )
     rows = []
     for j, (p, solution) in enumerate(zip(ps, solutions, strict=True)):
         radius_sq = solution.radius_sq
         excess_train, excess = y * (f_train[:, j] - radius_sq), y_test * (f_test[:, j] - radius_sq)
         norm = center_norm(beta[:, j], np.ones(m), f_train[:m, j])
         common = {
-            "setting": "negatives" if negatives else "pure", "n": n, "p": p, "seed": seed,
-            "norm": norm, "radius_sq": radius_sq, "error": np.mean(excess > 0), **further[j],
+            "setting": "negatives" if negatives else "pure",
+            "n": n,
+            "p": p,
+            "seed": seed,
+            "norm": norm,
+            "radius_sq": radius_sq,
+            "error": np.mean(excess > 0),
+            **further[j],
         }
-        options = {"p": p, "slack": np.maximum(excess_train, 0), "diag": np.ones(n), "B": None,
-                   "B_kappa": 1.0, "delta": DELTA, "radius_sq": radius_sq, "norm": norm,
-                   "negatives": negatives}
+        options = {
+            "p": p,
+            "slack": np.maximum(excess_train, 0),
+            "diag": np.ones(n),
+            "B": None,
+            "B_kappa": 1.0,
+            "delta": DELTA,
+            "radius_sq": radius_sq,
+            "norm": norm,
+            "negatives": negatives,
+        }
         for margin in margins:
             corrected = bound_from_diagonal(**options, margin=margin, form="corrected")
             paper = bound_from_diagonal(**options, margin=margin, form="paper")
             violation = np.mean(excess > margin)
-            rows.append({
-                **common, "margin": margin, "violation": violation,
-                "risk": margin_loss(excess, p=p, margin=margin).mean(),
-                "empirical": corrected.empirical, "linear": corrected.linear,
-                "offset": corrected.offset, "complexity": corrected.complexity,
-                "confidence": corrected.confidence, "corrected": corrected.total,
-                "paper_empirical": paper.empirical, "paper_complexity": paper.complexity,
-                "paper": paper.total, "covered_corrected": violation <= corrected.total,
-                "covered_paper": violation <= paper.total,
-            })
+            rows.append(
+                {
+                    **common,
+                    "margin": margin,
+                    "violation": violation,
+                    "risk": margin_loss(excess, p=p, margin=margin).mean(),
+                    "empirical": corrected.empirical,
+                    "linear": corrected.linear,
+                    "offset": corrected.offset,
+                    "complexity": corrected.complexity,
+                    "confidence": corrected.confidence,
+                    "corrected": corrected.total,
+                    "paper_empirical": paper.empirical,
+                    "paper_complexity": paper.complexity,
+                    "paper": paper.total,
+                    "covered_corrected": violation <= corrected.total,
+                    "covered_paper": violation <= paper.total,
+                }
+            )
     return rows
 
 
@@ -122,10 +154,13 @@ def _further_measures(K, f_targets, f_outliers, solutions, n_draws, seed) -> lis
     is_outlier = np.r_[np.zeros(len(f_targets)), np.ones(len(f_outliers))]
     return [
         {
-            "balanced_error": (np.mean(inside > solution.radius_sq)
-                               + np.mean(outside <= solution.radius_sq)) / 2,
+            "balanced_error": (
+                np.mean(inside > solution.radius_sq) + np.mean(outside <= solution.radius_sq)
+            )
+            / 2,
             "auc_loss": 1 - roc_auc_score(is_outlier, np.r_[inside, outside]),
-            "monte_carlo": float(mc), "trace_bound": trace_bound(K, 1.0),
+            "monte_carlo": float(mc),
+            "trace_bound": trace_bound(K, 1.0),
         }
         for inside, outside, solution in zip(f_targets.T, f_outliers.T, solutions, strict=True)
     ]
@@ -139,16 +174,23 @@ def seeds(count: int, *, stream: int) -> list[int]:
 
 def _collect(negatives: bool, n: int, repetitions: int, **options) -> pd.DataFrame:
     stream = 2 * n + int(negatives)
-    bar = tqdm(seeds(repetitions, stream=stream), desc=f"n={n} negatives={negatives}", leave=False,
-               disable=None)
+    bar = tqdm(
+        seeds(repetitions, stream=stream),
+        desc=f"n={n} negatives={negatives}",
+        leave=False,
+        disable=None,
+    )
     return pd.DataFrame(
         [row for seed in bar for row in repetition(negatives=negatives, n=n, seed=seed, **options)]
     )
 
 
 def coverage(
-    *, ns: Iterable[int] = (50, 100, 200, 6400), ps: Sequence[float] = (1.0, 4 / 3, 2.0, 5.0),
-    margins: Sequence[float] = (0.05, 0.2, 0.5, 1.0), repetitions: int = 200,
+    *,
+    ns: Iterable[int] = (50, 100, 200, 6400),
+    ps: Sequence[float] = (1.0, 4 / 3, 2.0, 5.0),
+    margins: Sequence[float] = (0.05, 0.2, 0.5, 1.0),
+    repetitions: int = 200,
     n_test: int = 20_000,
 ) -> pd.DataFrame:
     """One row for each setting, n, p, margin: how often the bounds held, and how far off.
@@ -164,8 +206,18 @@ def coverage(
                 rows.complexity + rows.confidence
             )
             groups = rows.groupby(["setting", "n", "p", "margin"], sort=False)
-            mean = ["violation", "risk", "empirical", "linear", "offset", "confidence",
-                    "corrected", "paper", "norm", "radius_sq"]
+            mean = [
+                "violation",
+                "risk",
+                "empirical",
+                "linear",
+                "offset",
+                "confidence",
+                "corrected",
+                "paper",
+                "norm",
+                "radius_sq",
+            ]
             table = groups[mean].mean()
             table["coverage_corrected"] = groups["covered_corrected"].mean()
             table["coverage_paper"] = groups["covered_paper"].mean()
@@ -179,8 +231,12 @@ def coverage(
 
 
 def terms(
-    *, n: int = 200, ps: Sequence[float] = (1.0, *PRINTED_PS),
-    margins: Sequence[float] = (0.05, 0.2, 0.5, 1.0), repetitions: int = 100, n_test: int = 20_000,
+    *,
+    n: int = 200,
+    ps: Sequence[float] = (1.0, *PRINTED_PS),
+    margins: Sequence[float] = (0.05, 0.2, 0.5, 1.0),
+    repetitions: int = 100,
+    n_test: int = 20_000,
 ) -> pd.DataFrame:
     """Mean of every term for each setting, p, margin, and how often this p is the best one.
 
@@ -189,14 +245,16 @@ def terms(
     """
     tables = []
     for negatives in (False, True):
-        rows = _collect(negatives, n, repetitions, ps=ps, margins=margins, n_test=n_test,
-                        n_draws=200)
+        rows = _collect(
+            negatives, n, repetitions, ps=ps, margins=margins, n_test=n_test, n_draws=200
+        )
         keys = ["setting", "n", "margin"]
         numbers = rows.columns.difference([*keys, "p", "seed"])
         table = rows.groupby([*keys, "p"], sort=False)[list(numbers)].mean()
         chosen = {
-            name: rows.loc[rows.groupby([*keys, "seed"])[name].idxmin()].set_index([*keys, "seed"])
-            ["p"].sort_index()
+            name: rows.loc[rows.groupby([*keys, "seed"])[name].idxmin()]
+            .set_index([*keys, "seed"])["p"]
+            .sort_index()
             for name in CRITERIA
         }
         for name, picks in chosen.items():
@@ -212,8 +270,11 @@ def terms(
 
 
 def sizes(
-    *, ps: Sequence[float] = (1.0, *PRINTED_PS), deltas: Sequence[float] = (0.05,),
-    margins: Sequence[float] = (0.05, 0.1, 0.2, 0.5, 1.0), targets: Sequence[float] = (1.0, 0.5),
+    *,
+    ps: Sequence[float] = (1.0, *PRINTED_PS),
+    deltas: Sequence[float] = (0.05,),
+    margins: Sequence[float] = (0.05, 0.1, 0.2, 0.5, 1.0),
+    targets: Sequence[float] = (1.0, 0.5),
     empirical: float = 0.0,
 ) -> pd.DataFrame:
     """Smallest n with a bound below the target for a Gaussian kernel (B = B_kappa = 1).
@@ -228,14 +289,29 @@ def sizes(
                 for target in targets:
                     for p in ps:
                         for label, margin in [*((m, m) for m in margins), ("grid", list(margins))]:
-                            n = sample_size(p, margin, delta, target, form=form, norm=1.0,
-                                            negatives=negatives, empirical=empirical)
-                            rows.append({
-                                "form": form, "setting": "negatives" if negatives else "pure",
-                                "p": p, "margin": label, "delta": delta, "target": target,
-                                "empirical": empirical, "radius_sq": 0.0,
-                                "n": n if n < 10**15 else f"{float(n):.6e}",
-                            })
+                            n = sample_size(
+                                p,
+                                margin,
+                                delta,
+                                target,
+                                form=form,
+                                norm=1.0,
+                                negatives=negatives,
+                                empirical=empirical,
+                            )
+                            rows.append(
+                                {
+                                    "form": form,
+                                    "setting": "negatives" if negatives else "pure",
+                                    "p": p,
+                                    "margin": label,
+                                    "delta": delta,
+                                    "target": target,
+                                    "empirical": empirical,
+                                    "radius_sq": 0.0,
+                                    "n": n if n < 10**15 else f"{float(n):.6e}",
+                                }
+                            )
     return _stamp(pd.DataFrame(rows))
 
 
@@ -244,7 +320,8 @@ def _stamp(table: pd.DataFrame, **options: int) -> pd.DataFrame:
     kept = ("lpsvdd", "numpy", "scipy", "scikit-learn")
     versions = package_versions(kept)
     return table.assign(
-        **options, master_seed=MASTER_SEED,
+        **options,
+        master_seed=MASTER_SEED,
         versions="; ".join(f"{name} {versions[name]}" for name in kept if name in versions),
     )
 
