@@ -1,0 +1,243 @@
+"""Promises of the repository's own files: imports, lock, environment, metadata, make, README."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+
+import lpsvdd
+import lpsvdd.datasets
+
+ROOT = Path(__file__).resolve().parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+#: Extras that a conda or Binder user gets; the others serve developers.
+CONDA_EXTRAS = ("reference", "plots", "cluster", "stats", "book", "test")
+
+
+def requirements(*extras: str) -> dict[str, Requirement]:
+    """Requirements of the package and of some extras, by name, without references to itself."""
+    lines = PROJECT["dependencies"] + [line for extra in extras for line in EXTRAS[extra]]
+    parsed = [Requirement(line) for line in lines]
+    return {canonicalize_name(r.name): r for r in parsed if r.name != "lpsvdd"}
+
+
+def conda_requirements() -> tuple[dict[str, SpecifierSet], list[str]]:
+    """Packages of environment.yml with their ranges, and its pip section as written."""
+    entries = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
+    pip = next(entry["pip"] for entry in entries if isinstance(entry, dict))
+    lines = [entry for entry in entries if isinstance(entry, str)]
+    lines += [line for line in pip if not line.startswith("-")]
+    parsed = [line.partition(" ") for line in lines]
+    ranges = {
+        name: SpecifierSet(spec if name != "python" else f"={spec}.*") for name, _, spec in parsed
+    }
+    return ranges, pip
+
+
+def locked() -> dict[str, list[tuple[str, str]]]:
+    """Versions in requirements.lock with their markers, by name."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    pattern = re.compile(r"^([a-z0-9.-]+)==([^ ;]+)(?: ; (.*?))? \\$", re.M)
+    for name, version, marker in pattern.findall((ROOT / "requirements.lock").read_text()):
+        found.setdefault(name, []).append((version, marker))
+    return found
+
+
+def make(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    clean = {key: value for key, value in os.environ.items() if key not in ("MAKEFLAGS", "MFLAGS")}
+    return subprocess.run(
+        ["make", "--no-print-directory", *words],
+        cwd=ROOT,
+        env=clean | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def stub(path: Path, script: str) -> Path:
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return path
+
+
+def imported(statement: str, *modules: str) -> set[str]:
+    """Which of the modules a fresh interpreter has imported after a statement."""
+    code = f"{statement}\nimport sys\nprint(*sorted(set({modules!r}) & set(sys.modules)))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(run.stdout.split())
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["import lpsvdd", "import lpsvdd.datasets as d; d.load('D2')", "import lpsvdd.cli; lpsvdd.cli"],
+)
+def test_import_is_light(statement):
+    assert not imported(statement, "cvxpy", "matplotlib", "pandas", "dask", "sklearn")
+
+
+def test_estimators_import_no_optional_package():
+    # scikit-learn itself imports pandas where it is installed
+    statement = "from lpsvdd import LpSVDD, solve, solve_path; import lpsvdd.preprocessing"
+    assert not imported(statement, "cvxpy", "matplotlib", "dask", "typer", "platformdirs", "yaml")
+
+
+def test_all_extra_names_what_make_needs():
+    (line,) = EXTRAS["all"]
+    assert Requirement(line).extras == {*CONDA_EXTRAS, "dev"}
+
+
+def test_lock_has_no_address_and_a_hash_for_everything():
+    text = (ROOT / "requirements.lock").read_text()
+    assert "://" not in text
+    lines = [line for line in text.splitlines() if line and not line.lstrip().startswith("#")]
+    for line in lines:
+        assert re.match(r"[a-z0-9.-]+==\S+( ; .+)? \\$|    --hash=sha256:[0-9a-f]{64}( \\)?$", line)
+    packages = re.split(r"^(?=[a-z])", text, flags=re.M)[1:]
+    assert len(packages) > 100
+    assert all("--hash=sha256:" in package for package in packages)
+
+
+def test_lock_satisfies_pyproject():
+    versions = locked()
+    for name, requirement in requirements(*CONDA_EXTRAS, "dev").items():
+        assert name in versions, f"{name} is not in requirements.lock: run scripts/lock.sh"
+        for version, _ in versions[name]:
+            assert requirement.specifier.contains(version, prereleases=True), (name, version)
+    rebuild = {canonicalize_name(Requirement(line).name) for line in EXTRAS["data-rebuild"]}
+    assert not rebuild & set(versions)
+
+
+def test_environment_agrees_with_pyproject():
+    conda, pip = conda_requirements()
+    project = requirements(*CONDA_EXTRAS)
+    # conda has no extras: dask[distributed] is two packages there
+    project["distributed"] = project["dask"]
+    extra = {"python", "pip"}
+    assert set(conda) - extra == set(project)
+    for name, requirement in project.items():
+        assert conda[name] == requirement.specifier, name
+    assert pip[-1] == "-e ."
+    assert "3.12" in conda["python"] and "3.12" in SpecifierSet(PROJECT["requires-python"])
+
+
+def test_supported_versions_are_declared():
+    declared = {
+        line.rsplit(" ", 1)[1] for line in PROJECT["classifiers"] if "Python :: 3." in line
+    }
+    assert declared == {"3.11", "3.12", "3.13"}
+    assert PROJECT["requires-python"] == ">=3.11"
+
+
+def test_citation_is_valid_and_current():
+    text = (ROOT / "CITATION.cff").read_text()
+    run = subprocess.run(
+        [sys.executable, "-m", "cffconvert.cli.cli", "--validate", "-i", ROOT / "CITATION.cff"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    citation = yaml.safe_load(text)
+    assert citation["version"] == lpsvdd.__version__
+    assert citation["license"] == PROJECT["license"] == "BSD-3-Clause"
+    assert citation["preferred-citation"]["authors"][0]["family-names"] == "Arashloo"
+    assert not (ROOT / ".zenodo.json").exists()
+
+
+def test_changelog_justifies_every_dependency():
+    rows = [line for line in (ROOT / "CHANGELOG.md").read_text().splitlines() if line[:2] == "| "]
+    first_cells = " ".join(row.split("|")[1] for row in rows)
+    named = {canonicalize_name(word) for word in re.findall(r"[\w.-]+", first_cells)}
+    wanted = requirements(*CONDA_EXTRAS, "dev", "data-rebuild")
+    assert set(wanted) <= named, set(wanted) - named
+
+
+def test_wheel_holds_the_tables_and_the_licence(tmp_path):
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    for record in lpsvdd.datasets.RECORDS:
+        if record.table:
+            assert f"lpsvdd/datasets/tables/{record.table}" in names
+    assert any(name.endswith("licenses/LICENSE") for name in names)
+    assert {name.split("/")[0] for name in names} == {
+        "lpsvdd",
+        f"lpsvdd-{lpsvdd.__version__}.dist-info",
+    }
+
+
+def test_make_alone_prints_every_target():
+    run = make()
+    assert run.returncode == 0
+    shown = set(re.findall(r"^  make ([a-z-]+)", run.stdout, flags=re.M))
+    (phony,) = re.findall(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), flags=re.M)
+    assert shown == set(phony.split())
+    assert {"book", "test", "test-all", "lint", "quick", "clean"} <= shown
+
+
+@pytest.mark.parametrize(
+    ("script", "sentence"),
+    [
+        (None, "was not found; install Python 3.11 or newer"),
+        ('case "$2" in *print*) echo 3.9;; *) exit 1;; esac', "Python 3.9 is too old"),
+        (
+            'case "$2" in *print*) echo 3.11;; *ensurepip*) exit 1;; esac',
+            "Python 3.11 has no venv module; install it (Debian and Ubuntu: apt-get install",
+        ),
+    ],
+    ids=["absent", "old", "without venv"],
+)
+def test_a_missing_tool_gets_one_sentence(tmp_path, script, sentence):
+    python = tmp_path / "python"
+    if script:
+        stub(python, script)
+    run = make("setup", f"PYTHON={python}", f"VENV={tmp_path / 'venv'}")
+    assert run.returncode != 0
+    first, *rest = run.stderr.splitlines()
+    assert first.startswith("set-up stopped: ") and sentence in first
+    assert len(rest) == 1 and rest[0].startswith("make: ")
+    assert not (tmp_path / "venv").exists()
+
+
+def test_second_run_does_no_set_up(tmp_path):
+    venv = tmp_path / "venv"
+    venv.mkdir()
+    assert "setup.sh" in make("--dry-run", "test", f"VENV={venv}").stdout
+    (venv / ".ready").touch()
+    again = make("--dry-run", "test", f"VENV={venv}")
+    assert "setup.sh" not in again.stdout and "pytest" in again.stdout
+
+
+def test_readme_fits_a_screen_and_shows_the_two_commands():
+    text = (ROOT / "README.md").read_text()
+    assert len(text.splitlines()) <= 70
+    for phrase in ("make book", "make test", "CITATION.cff", "BSD-3-Clause", "CC BY 4.0"):
+        assert phrase in text
+    for target in re.findall(r"\]\((?!https?://)([^)#]+)\)", text):
+        assert (ROOT / target).exists(), target
+
+
+def test_readme_example_runs():
+    (example,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.S)
+    statements = [line for line in example.splitlines() if line.strip()]
+    assert len([line for line in statements if not line.startswith(("import", "from"))]) <= 10
+    run = subprocess.run(
+        [sys.executable, "-W", "error", "-c", example], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    (auc,) = re.findall(r"AUC (\d\.\d\d)", run.stdout)
+    assert float(auc) > 0.8
