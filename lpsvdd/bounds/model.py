@@ -26,9 +26,16 @@ EVENTS = ("violation", "error")
 
 
 def bound_of(
-    model: LpSVDD, *, margin: float | Sequence[float], delta: float = 0.05,
-    form: str = "corrected", event: str = "violation", p: float | None = None,
-    B: float | None = None, B_kappa: float | None = None, K: ArrayLike | None = None,
+    model: LpSVDD,
+    *,
+    margin: float | Sequence[float],
+    delta: float = 0.05,
+    form: str = "corrected",
+    event: str = "violation",
+    p: float | None = None,
+    B: float | None = None,
+    B_kappa: float | None = None,
+    K: ArrayLike | None = None,
 ) -> BoundTerms:
     """Bound on the error probability of a fitted model.
 
@@ -68,26 +75,61 @@ def bound_of(
     if event == "error":
         grid = check.margins(margin)
         results = [
-            _evaluate(model, np.maximum(excess + value, 0), diag, distance, threshold, negatives,
-                      p=p, margin=value, delta=delta / len(grid), form=form, B=B, B_kappa=B_kappa)
+            _evaluate(
+                model,
+                np.maximum(excess + value, 0),
+                diag,
+                distance,
+                threshold,
+                negatives,
+                p=p,
+                margin=value,
+                delta=delta / len(grid),
+                form=form,
+                B=B,
+                B_kappa=B_kappa,
+            )
             for value in grid
         ]
         return replace(min(results, key=lambda terms: terms.total), delta=delta)
-    return _evaluate(model, np.maximum(excess, 0), diag, distance, threshold, negatives, p=p,
-                     margin=margin, delta=delta, form=form, B=B, B_kappa=B_kappa)
+    return _evaluate(
+        model,
+        np.maximum(excess, 0),
+        diag,
+        distance,
+        threshold,
+        negatives,
+        p=p,
+        margin=margin,
+        delta=delta,
+        form=form,
+        B=B,
+        B_kappa=B_kappa,
+    )
 
 
-def _evaluate(model, slack, diag, distance, threshold, negatives, *, p, margin, delta, form, B,
-              B_kappa) -> BoundTerms:
+def _evaluate(
+    model, slack, diag, distance, threshold, negatives, *, p, margin, delta, form, B, B_kappa
+) -> BoundTerms:
     terms = bound_from_diagonal(
-        p=model.p if p is None else p, slack=slack, diag=diag, margin=margin, delta=delta,
-        radius_sq=threshold, B=B, form=form, B_kappa=B_kappa, negatives=negatives,
+        p=model.p if p is None else p,
+        slack=slack,
+        diag=diag,
+        margin=margin,
+        delta=delta,
+        radius_sq=threshold,
+        B=B,
+        form=form,
+        B_kappa=B_kappa,
+        negatives=negatives,
         norm=center_norm(model.alpha_ * model.y_fit_, diag, distance),
     )
     notes = list(terms.notes)
     if model.kernel == "rbf" and isinstance(model.gamma, str) and model.gamma != "auto":
-        notes.append(f"gamma={model.gamma!r} was computed from the sample; the theorem asks for a "
-                     "kernel fixed before")
+        notes.append(
+            f"gamma={model.gamma!r} was computed from the sample; the theorem asks for a "
+            "kernel fixed before"
+        )
     if form != "corrected" and threshold < 0:
         notes.append("the squared radius is negative; the printed forms were put with |R^2|")
     return replace(terms, notes=tuple(notes))

@@ -14,9 +14,17 @@ from .theorems import choose_B, complexity_terms, confidence_term
 
 
 def sample_size(
-    p: float, margin: float | Sequence[float], delta: float, target: float = 1.0, *,
-    empirical: float | Sequence[float] = 0.0, form: str = "corrected", B: float | None = None,
-    B_kappa: float = 1.0, radius_sq: float = 0.0, negatives: bool = False,
+    p: float,
+    margin: float | Sequence[float],
+    delta: float,
+    target: float = 1.0,
+    *,
+    empirical: float | Sequence[float] = 0.0,
+    form: str = "corrected",
+    B: float | None = None,
+    B_kappa: float = 1.0,
+    radius_sq: float = 0.0,
+    negatives: bool = False,
     norm: float | None = None,
 ) -> int | float:
     """Smallest n with empirical + complexity + confidence < target; inf if there is none.
@@ -51,8 +59,15 @@ def sample_size(
     for value, loss in zip(grid, losses, strict=True):
         # At n = 1 the terms are their own coefficients of 1/sqrt(n).
         *_, log_complexity = complexity_terms(
-            form=form, p=p, margin=value, n=1, root_trace=B_kappa, B=B, B_kappa=B_kappa,
-            radius_sq=radius_sq, negatives=negatives,
+            form=form,
+            p=p,
+            margin=value,
+            n=1,
+            root_trace=B_kappa,
+            B=B,
+            B_kappa=B_kappa,
+            radius_sq=radius_sq,
+            negatives=negatives,
         )
         sizes.append(_first_below(log_complexity, confidence, target - loss))
     return min(sizes)

@@ -127,8 +127,16 @@ def empirical_term(slack: np.ndarray, *, p: float, margin: float, form: str) -> 
 
 
 def complexity_terms(
-    *, form: str, p: float, margin: float, n: float, root_trace: float, B: float, B_kappa: float,
-    radius_sq: float, negatives: bool,
+    *,
+    form: str,
+    p: float,
+    margin: float,
+    n: float,
+    root_trace: float,
+    B: float,
+    B_kappa: float,
+    radius_sq: float,
+    negatives: bool,
 ) -> tuple[float, float, float]:
     """(linear, offset, logarithm of their sum); root_trace is sqrt(tr K)."""
     if form == "corrected":
@@ -145,9 +153,18 @@ def complexity_terms(
 
 
 def error_bound(
-    *, p: float, slack: ArrayLike, K: ArrayLike, margin: float | Sequence[float], delta: float,
-    radius_sq: float, B: float | None = None, form: str = "corrected",
-    B_kappa: float | None = None, negatives: bool = False, norm: float | None = None,
+    *,
+    p: float,
+    slack: ArrayLike,
+    K: ArrayLike,
+    margin: float | Sequence[float],
+    delta: float,
+    radius_sq: float,
+    B: float | None = None,
+    form: str = "corrected",
+    B_kappa: float | None = None,
+    negatives: bool = False,
+    norm: float | None = None,
 ) -> BoundTerms:
     """Bound on P[y (f(x) - R^2) > margin], by `form`; the statements head this module.
 
@@ -174,14 +191,32 @@ def error_bound(
     """
     diag = check.kernel_diagonal(K)
     return bound_from_diagonal(
-        p=p, slack=slack, diag=diag, margin=margin, delta=delta, radius_sq=radius_sq, B=B,
-        form=form, B_kappa=B_kappa, negatives=negatives, norm=norm,
+        p=p,
+        slack=slack,
+        diag=diag,
+        margin=margin,
+        delta=delta,
+        radius_sq=radius_sq,
+        B=B,
+        form=form,
+        B_kappa=B_kappa,
+        negatives=negatives,
+        norm=norm,
     )
 
 
 def bound_from_diagonal(
-    *, p: float, slack: ArrayLike, diag: ArrayLike, margin: float | Sequence[float], delta: float,
-    radius_sq: float, B: float | None, form: str, B_kappa: float | None, negatives: bool,
+    *,
+    p: float,
+    slack: ArrayLike,
+    diag: ArrayLike,
+    margin: float | Sequence[float],
+    delta: float,
+    radius_sq: float,
+    B: float | None,
+    form: str,
+    B_kappa: float | None,
+    negatives: bool,
     norm: float | None,
 ) -> BoundTerms:
     """`error_bound` from k(x_i, x_i) alone, all that any of the forms needs of K."""
@@ -201,15 +236,32 @@ def bound_from_diagonal(
     candidates = []
     for value in grid:
         linear, offset, log_complexity = complexity_terms(
-            form=form, p=p, margin=value, n=diag.size, root_trace=math.sqrt(diag.sum()), B=B,
-            B_kappa=B_kappa, radius_sq=radius_sq, negatives=negatives,
+            form=form,
+            p=p,
+            margin=value,
+            n=diag.size,
+            root_trace=math.sqrt(diag.sum()),
+            B=B,
+            B_kappa=B_kappa,
+            radius_sq=radius_sq,
+            negatives=negatives,
         )
         candidates.append(
             BoundTerms(
-                form=form, p=p, n=diag.size, margin=value, delta=delta, delta_used=delta_used,
-                B=B, B_kappa=B_kappa, linear=linear, offset=offset, log_complexity=log_complexity,
+                form=form,
+                p=p,
+                n=diag.size,
+                margin=value,
+                delta=delta,
+                delta_used=delta_used,
+                B=B,
+                B_kappa=B_kappa,
+                linear=linear,
+                offset=offset,
+                log_complexity=log_complexity,
                 empirical=empirical_term(slack, p=p, margin=value, form=form),
-                confidence=confidence_term(diag.size, delta_used), notes=tuple(notes),
+                confidence=confidence_term(diag.size, delta_used),
+                notes=tuple(notes),
             )
         )
     # Ties (all infinite) are broken by the logarithm, so that the answer stays meaningful.
@@ -232,8 +284,14 @@ def choose_B(
             return B_kappa, 1.0, []
         # A centre at the origin has norm 0; the smallest positive number keeps logarithms finite.
         B = max(check.nonnegative(norm, "norm"), np.finfo(float).tiny)
-        return B, 1.0, ["B is the norm of the fitted centre, which depends on the sample; the "
-                        "theorem asks for a B fixed before"]
+        return (
+            B,
+            1.0,
+            [
+                "B is the norm of the fitted centre, which depends on the sample; the "
+                "theorem asks for a B fixed before"
+            ],
+        )
     if not negatives:
         return B_kappa, 1.0, []
     if norm is None:
