@@ -21,12 +21,13 @@ weighted among positives only.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
 Negatives = Literal["unit", "class"]
+WEIGHTINGS = ("position", "density", "global-local")
 POSITIONS = ("linear", "minmax", "exp")
 _FLAT = 1e-12  # a relative spread below this is round-off: the points are equally placed
 
@@ -203,6 +204,24 @@ def global_local(
         return lam * _relative(block.mean(axis=1)) + (1.0 - lam) * _relative(local)
 
     return _per_class(of_class, len(K), y, negatives)
+
+
+def sample_weights(
+    weighting: str,
+    K: np.ndarray,
+    y: np.ndarray | None = None,
+    X: np.ndarray | None = None,
+    **parameters: Any,
+) -> np.ndarray:
+    """Weights by name; "density" takes its distances in X, or in feature space where X is None."""
+    if weighting == "position":
+        return position(K, y, **parameters)
+    if weighting == "density":
+        distances = kernel_distances(K) if X is None else None
+        return density(X, y, distances=distances, **parameters)
+    if weighting == "global-local":
+        return global_local(K, y, **parameters)
+    raise ValueError(f"weighting must be one of {WEIGHTINGS}, got {weighting!r}")
 
 
 def kernel_distances(K: np.ndarray) -> np.ndarray:

@@ -1,0 +1,229 @@
+"""Identities between the methods: each links two independent pieces of code."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from sklearn.svm import OneClassSVM
+
+from lpsvdd.baselines import KNFST, GaussianProcessOCC, KernelMean, KernelPCAOCC
+from lpsvdd.kernels import kernel_matrix
+from lpsvdd.solver import solve, solve_path
+
+RNG = np.random.default_rng(11)
+X = RNG.normal(size=(24, 3))
+Z = np.vstack([RNG.normal(size=(40, 3)), RNG.normal(size=(20, 3)) + 3.0])
+GAMMA = 0.5
+K = kernel_matrix(X, kernel="rbf", gamma=GAMMA)
+KZ = kernel_matrix(Z, X, kernel="rbf", gamma=GAMMA)
+N = len(X)
+MEAN = KernelMean(gamma=GAMMA).fit(X).score_samples(Z)
+
+
+def scores(beta, gram=K, cross=KZ, diag=1.0):
+    """-||phi(z) - sum_i beta_i phi(x_i)||^2."""
+    return 2.0 * cross @ beta - diag - beta @ gram @ beta
+
+
+def svdd_scores(p, c, gram=K, cross=KZ):
+    return scores(solve(gram, p=p, c=c).alpha, gram, cross)
+
+
+def hard_ball(gram):
+    """Minimal enclosing ball by an independent route: p = 1 with a cost that never binds."""
+    return solve(gram, p=1.0, c=1.0, tol=1e-12).alpha
+
+
+# -- the kernel-mean end ----------------------------------------------------------------------
+
+
+def test_kpca_without_components_is_the_kernel_mean():
+    ours = KernelPCAOCC(n_components=0, gamma=GAMMA).fit(X).score_samples(Z)
+    np.testing.assert_allclose(ours, MEAN, atol=1e-14)
+
+
+@pytest.mark.parametrize("p", [32 / 31, 4 / 3, 2.0, 5.0])
+def test_lp_with_vanishing_cost_is_the_kernel_mean(p):
+    # Slack tau = (n p c)^(-1/(p-1)) makes the multipliers sum to one; against it distances vanish.
+    tau = 1e6
+    cost = tau ** (1.0 - p) / (N * p)
+    np.testing.assert_allclose(svdd_scores(p, cost), MEAN, atol=1e-5)
+
+
+def test_l1_below_one_over_n_is_the_kernel_mean():
+    for cost in (1.0 / N, 0.5 / N, 1e-6):
+        np.testing.assert_allclose(svdd_scores(1.0, cost), MEAN, atol=1e-12)
+
+
+def test_weighted_l1_below_one_over_the_weight_sum_is_the_weighted_mean():
+    w = RNG.uniform(0.1, 1.0, size=N)
+    solution = solve(K, p=1.0, c=0.9 * w / w.sum())
+    np.testing.assert_allclose(solution.alpha, w / w.sum(), atol=1e-12)
+    assert solution.radius_sq == 0.0
+
+
+def test_gp_with_large_noise_ranks_as_the_kernel_mean():
+    gp = GaussianProcessOCC(noise=1e7, gamma=GAMMA).fit(X).score_samples(Z)
+    np.testing.assert_array_equal(np.argsort(gp), np.argsort(MEAN))
+
+
+# -- the null-space end -----------------------------------------------------------------------
+
+
+def test_knfst_is_its_closed_form():
+    u = np.linalg.solve(K, np.ones(N))
+    closed = -np.abs(1.0 - KZ @ u) / np.sqrt(u.sum())
+    np.testing.assert_allclose(KNFST(gamma=GAMMA).fit(X).score_samples(Z), closed, atol=1e-11)
+
+
+def test_gp_mean_with_vanishing_noise_is_signed_knfst():
+    gp = GaussianProcessOCC(noise=1e-13, gamma=GAMMA).fit(X)
+    mean = gp.score_samples(Z)
+    knfst = KNFST(gamma=GAMMA).fit(X).score_samples(Z)
+    np.testing.assert_allclose(-np.abs(1.0 - mean) / np.sqrt(gp.dual_coef_.sum()), knfst, atol=1e-8)
+    below = mean < 1.0  # on this side the two rankings agree
+    assert below.sum() > 20
+    np.testing.assert_array_equal(np.argsort(mean[below]), np.argsort(knfst[below]))
+
+
+def test_kpca_with_all_components_is_the_centred_gp_variance():
+    row = K.mean(axis=1)
+    centred = K - row - row[:, None] + K.mean()
+    cross = KZ - KZ.mean(axis=1, keepdims=True) - row + K.mean()
+    diag = 1.0 - 2.0 * KZ.mean(axis=1) + K.mean()
+    variance = diag - np.einsum(
+        "ij,jk,ik->i", cross, np.linalg.pinv(centred, hermitian=True), cross
+    )
+    ours = KernelPCAOCC(n_components=1.0, gamma=GAMMA).fit(X).score_samples(Z)
+    np.testing.assert_allclose(-ours, variance, atol=1e-11)
+    gp = GaussianProcessOCC(criterion="variance", noise=1e-12, kernel="precomputed").fit(centred)
+    np.testing.assert_allclose(gp.score_samples(cross, diag=diag), ours, atol=1e-9)
+
+
+# -- l2 and the Gaussian process --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("c", [0.02, 0.1])
+def test_l2_with_full_support_ranks_as_gp_mean(c):
+    solution = solve(K, p=2.0, c=c, tol=1e-12)
+    assert solution.alpha.min() > 1e-6
+    u = np.linalg.solve(K + np.eye(N) / (4.0 * c), np.ones(N))
+    np.testing.assert_allclose(solution.alpha, u / u.sum(), atol=2e-6)
+    gp = GaussianProcessOCC(noise=1.0 / (4.0 * c), gamma=GAMMA).fit(X).score_samples(Z)
+    np.testing.assert_array_equal(np.argsort(scores(solution.alpha)), np.argsort(gp))
+
+
+@pytest.mark.parametrize("c", [0.1, 1.0, 30.0])
+def test_l2_is_the_hard_ball_of_a_ridged_kernel(c):
+    ball = hard_ball(K + np.eye(N) / (4.0 * c))
+    np.testing.assert_allclose(solve(K, p=2.0, c=c, tol=1e-12).alpha, ball, atol=1e-6)
+
+
+def test_l2_with_large_cost_and_full_support_has_the_direction_of_knfst():
+    simplex = np.eye(6) + 0.1  # every point on the hard ball: no alpha is zero
+    alpha = solve(simplex, p=2.0, c=1e6, tol=1e-12).alpha
+    u = np.linalg.solve(simplex, np.ones(6))
+    np.testing.assert_allclose(alpha, u / u.sum(), atol=1e-6)
+
+
+# -- l1, the one-class SVM and the hard ball --------------------------------------------------
+
+
+@pytest.mark.parametrize("nu", [0.1, 0.35, 0.8])
+def test_l1_is_the_one_class_svm(nu):
+    machine = OneClassSVM(kernel="precomputed", nu=nu, tol=1e-10).fit(K)
+    weights = np.zeros(N)
+    weights[machine.support_] = machine.dual_coef_[0]
+    expected = scores(weights / weights.sum())
+    np.testing.assert_allclose(svdd_scores(1.0, 1.0 / (N * nu)), expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("c", [1.0, 7.0, 1e4])
+def test_l1_from_cost_one_on_is_the_hard_ball(c):
+    solution = solve(K, p=1.0, c=c, tol=1e-11)
+    np.testing.assert_allclose(scores(solution.alpha), scores(hard_ball(K)), atol=1e-6)
+    assert solution.slack.max() < 1e-6
+    distances = -scores(solution.alpha, cross=K)
+    assert distances.max() == pytest.approx(solution.radius_sq, abs=1e-6)
+
+
+@pytest.mark.parametrize("p", [1.5, 2.0, 4.0])
+def test_lp_with_large_cost_is_the_hard_ball(p):
+    np.testing.assert_allclose(svdd_scores(p, 1e8), scores(hard_ball(K)), atol=1e-2)
+
+
+def test_large_p_is_the_hard_ball_with_radius_less_one():
+    # sum zeta^p with p -> infinity becomes the constraint zeta <= 1; on 3K there is room for it.
+    ball = solve(3.0 * K, p=1.0, c=1.0, tol=1e-11)
+    shifts = []
+    for p in (50.0, 100.0, 200.0):
+        limit = solve(3.0 * K, p=p, c=1.0)
+        np.testing.assert_allclose(scores(limit.alpha), scores(ball.alpha), atol=1.0 / p)
+        shifts.append(limit.radius_sq - ball.radius_sq)
+    assert shifts[0] > shifts[1] > shifts[2] > -1.0
+    assert shifts[2] == pytest.approx(-1.0, abs=0.05)
+
+
+# -- radius, weights, negatives, certificates -------------------------------------------------
+
+
+@pytest.mark.parametrize("p", [4 / 3, 2.0, 3.0])
+def test_radius_changes_sign_at_the_critical_cost(p):
+    def objective(beta):
+        d = 1.0 - 2.0 * K @ beta + beta @ K @ beta
+        slope = p * d ** (p - 1.0)
+        return (d**p).sum(), 2.0 * (slope.sum() * (K @ beta) - K @ slope)
+
+    options = {"maxiter": 5000, "ftol": 1e-16, "gtol": 1e-11}
+    beta = minimize(objective, np.full(N, 1.0 / N), jac=True, method="L-BFGS-B", options=options).x
+    d = 1.0 - 2.0 * K @ beta + beta @ K @ beta
+    critical = 1.0 / (p * (d ** (p - 1.0)).sum())
+    assert solve(K, p=p, c=0.999 * critical).radius_sq < 0.0
+    assert solve(K, p=p, c=1.001 * critical).radius_sq > 0.0
+    assert solve(K, p=p, c=critical).radius_sq == pytest.approx(0.0, abs=1e-5)
+
+
+@pytest.mark.parametrize("p", [1.0, 8 / 7, 2.0])
+def test_unit_weights_change_nothing(p):
+    plain = solve_path(K, ps=[p], cs=[0.1, 1.0])
+    weighted = solve_path(K, ps=[p], cs=[0.1, 1.0], sample_weight=np.ones(N))
+    for a, b in zip(plain, weighted, strict=True):
+        np.testing.assert_allclose(a.alpha, b.alpha, atol=1e-9)
+
+
+@pytest.mark.parametrize("p", [1.0, 4 / 3, 2.0, 5.0])
+def test_a_weight_of_two_is_two_copies(p):
+    copies = np.where(np.arange(N) < 5, 2, 1)
+    repeated = np.repeat(np.arange(N), copies)
+    weighted = solve(K, p=p, c=0.2 * copies, tol=1e-11)
+    double = solve(K[np.ix_(repeated, repeated)], p=p, c=0.2, tol=1e-11)
+    np.testing.assert_allclose(
+        scores(weighted.alpha),
+        scores(np.bincount(repeated, double.alpha)),
+        atol=1e-5,
+    )
+    assert weighted.radius_sq == pytest.approx(double.radius_sq, abs=1e-5)
+
+
+@pytest.mark.parametrize("p", [8 / 7, 2.0])
+def test_negatives_outside_leave_the_model_as_it_is(p):
+    outside = X[:6] + 4.0
+    gram = kernel_matrix(np.vstack([X, outside]), kernel="rbf", gamma=GAMMA)
+    y = np.r_[np.ones(N), -np.ones(6)]
+    alone = solve(K, p=p, c=0.1, tol=1e-11)
+    distances = -scores(alone.alpha, cross=gram[N:, :N])
+    assert alone.radius_sq < distances.min()
+    joint = solve(gram, y, p=p, c=0.1, tol=1e-11)
+    np.testing.assert_allclose(joint.alpha[N:], 0.0, atol=1e-9)
+    np.testing.assert_allclose(joint.alpha[:N], alone.alpha, atol=1e-5)
+    assert joint.radius_sq == pytest.approx(alone.radius_sq, abs=1e-6)
+
+
+@pytest.mark.parametrize("p", [1.0, 32 / 31, 2.0, 20.0])
+def test_gap_is_closed_with_negatives_inside(p):
+    y = np.where(np.arange(N) % 4 == 0, -1.0, 1.0)
+    solution = solve(K, y, p=p, c=0.4)
+    assert solution.gap <= 1e-9
+    assert solution.primal == pytest.approx(solution.dual, abs=1e-8)
+    assert y @ solution.alpha == pytest.approx(1.0, abs=1e-10)
