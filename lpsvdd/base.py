@@ -127,8 +127,9 @@ class KernelOneClass(OutlierMixin, BaseEstimator):
         self.y_fit_ = y
         self.diag_fit_ = K.diagonal().copy()
         self._fit_kernel(K, y, sample_weight)
-        self._set_offset(K[y > 0], self.diag_fit_[y > 0],
-                         None if sample_weight is None else sample_weight[y > 0])
+        self._set_offset(
+            K[y > 0], self.diag_fit_[y > 0], None if sample_weight is None else sample_weight[y > 0]
+        )
         return self
 
     def score_samples(self, X, *, diag=None):

@@ -8,8 +8,8 @@ exponent p >= 1, find a centre a and a **free** real number R2 ("radius squared"
 With b = R2 - ||a||^2 the constraints are linear in (a, b) and the objective b + ||a||^2 + penalty
 is convex, with or without negatives; so strong duality holds. The dual, with q = p/(p-1), is
 
-    max_alpha  sum_i alpha_i y_i K_ii - (alpha*y)' K (alpha*y) - (1 - 1/p) sum_i alpha_i z_i(alpha_i)
-    s.t.       alpha >= 0,  y' alpha = 1,        z_i(alpha) = (alpha / (c_i p))^(1/(p-1)),
+    max_alpha  sum_i alpha_i y_i K_ii - (alpha*y)' K (alpha*y) - (1 - 1/p) sum_i alpha_i z_i
+    s.t.       alpha >= 0,  y' alpha = 1,        z_i = (alpha_i / (c_i p))^(1/(p-1)),
 
 and for p = 1 the penalty is replaced by the box alpha_i <= c_i. At the optimum
 a = sum_i alpha_i y_i phi(x_i).
@@ -196,6 +196,11 @@ class Problem:
         slack = (np.log(np.maximum(alpha, TINY)) - self.log_rate) / (self.p - 1.0)
         return (1.0 - 1.0 / self.p) * float(alpha @ np.exp(np.minimum(slack, LOG_MAX)))
 
+    def dual_value(self, alpha: np.ndarray, k_beta: np.ndarray) -> float:
+        """D(alpha), given K (y * alpha) / s."""
+        beta = self.y * alpha
+        return float(beta @ (self.diag - k_beta)) - self.dual_penalty(alpha)
+
     def feasible(self, alpha: np.ndarray) -> np.ndarray:
         """A point with alpha >= 0, y'alpha = 1 (and alpha <= c if p = 1) near the given one."""
         alpha = np.maximum(np.nan_to_num(alpha), 0.0)
@@ -245,21 +250,44 @@ class Problem:
             else:
                 high = radius
             size = abs(low) + abs(high)
-            if high - low <= tol * size:
+            if high - low <= 4.0 * tol * size or f_pos == f_neg:
                 break
-            new = 0.5 * (low + high)
+            new = None
+            slope_sum, balance = float(slope @ self._ones), float(slope @ y)
             log_ratio = (math.log(f_pos) - math.log(f_neg)) / power if f_pos > 0.0 else -np.inf
             if log_ratio > -LOG_MAX:
-                total, balance = float(slope @ self._ones), float(slope @ y)
-                descent = 0.5 * ((total + balance) / f_pos + (total - balance) / f_neg)
+                descent = 0.5 * ((slope_sum + balance) / f_pos + (slope_sum - balance) / f_neg)
                 step = -math.expm1(-log_ratio) / descent
-                if abs(step) <= tol * size:
-                    break
-                if low < radius + step < high and abs(step) <= 0.5 * last_step:
+                if abs(step) < tol * size:
+                    # Near a kink a tiny step proves nothing: step past the root to enclose it.
+                    new = radius + math.copysign(2.0 * tol * size, step)
+                elif abs(step) <= 0.5 * last_step:
                     new = radius + step
+            if new is None or not low < new < high:
+                new = self._between_kinks(d, low, high, radius, f_pos - f_neg, slope_sum)
             last_step = abs(new - radius)
             radius = new
         return radius
+
+    def _between_kinks(self, d, low, high, radius, excess, slope_sum) -> float:
+        """A safe next R2 where p is near 1 and the sums are nearly step functions of R2.
+
+        The median of the distances in the bracket halves the number of steps; between two steps
+        the sums are nearly linear in v = (kink - R2)^(p-1), kink being the next distance above.
+        """
+        inside = d[(d > low) & (d < high)]
+        if len(inside):
+            return float(np.partition(inside, len(inside) // 2)[len(inside) // 2])
+        above = d[d >= high]
+        reach = (float(above.min()) if len(above) else high) - radius
+        if reach > 0.0 and slope_sum > 0.0:
+            ratio = 1.0 - excess / (slope_sum * reach)
+            if ratio > 0.0:
+                stretch = math.exp(min(math.log(ratio) / (self.p - 1.0), LOG_MAX))
+                new = radius + reach * (1.0 - stretch)
+                if low < new < high and new != radius:
+                    return new
+        return 0.5 * (low + high)
 
     def _radius_sq_step(self, d: np.ndarray) -> float:
         order = np.argsort(d, kind="stable")
@@ -282,7 +310,7 @@ class Problem:
         d = self.diag - 2.0 * k_beta + norm_sq
         radius = self.radius_sq(d, guess, tol)
         primal = radius + self.penalty(self.y * (d - radius))
-        dual = float(beta @ self.diag) - norm_sq - self.dual_penalty(alpha)
+        dual = self.dual_value(alpha, k_beta)
         return Value(alpha, primal, dual, (primal - dual) / (1.0 + abs(primal)), radius, d)
 
     def certificate(self, value: np.ndarray | Value) -> Certificate:

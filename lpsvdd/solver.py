@@ -36,7 +36,7 @@ from lpsvdd.problem import Gram, Problem, Value, check_costs
 
 STEP = 0.995  # fraction of the way to the boundary
 FIXED_POINT_STEPS = 6
-ROUGH = 1e-7  # how well R2 is known while starts are compared
+ROUGH = 1e-9  # how well R2 is known while starts are compared
 
 
 @dataclass(frozen=True)
@@ -105,11 +105,12 @@ def solve_path(
     tol: float = 1e-9,
     max_iter: int = 200,
 ) -> list[Solution]:
-    """Solve a whole grid on one kernel matrix, warm-started; results in order product(ps, cs, c_neg).
+    """Solve a whole grid on one kernel matrix, warm-started.
 
-    Costs are c on positives and c_neg on negatives (c_neg=None: the same c), times
-    ``sample_weight``. K is checked once, and each cell starts from the neighbouring cell solved
-    before it, or from the weighted mean, whichever has the smaller duality gap.
+    The solutions come in the order of product(ps, cs, c_neg), c_neg running fastest. Costs are c
+    on positives and c_neg on negatives (c_neg=None: the same c), times ``sample_weight``. K is
+    checked once, and each cell starts from the neighbouring cells solved before it or from the
+    weighted mean, whichever has the highest dual value.
     """
     check_tolerance(tol, max_iter)
     gram = Gram.check(K)
@@ -153,12 +154,13 @@ def _solve(problem, starts, tol, max_iter, work, c, c_neg=None) -> Solution:
         value = _best_start(problem, starts, tol)
         if not value.gap <= tol:
             # A start near the solution deserves a small mu; should that fail, a large one is safe.
-            for mu in (value.gap / problem.n, 10.0 / problem.n):
+            for mu in (0.1 * value.gap / problem.n, 10.0 / problem.n):
                 point = _interior(problem, value, mu)
                 value, more = _newton(problem, point, tol, max_iter - n_iter, work)
                 n_iter += more
                 if value.gap <= tol or n_iter >= max_iter:
                     break
+            value = _without_dust(problem, value)
         status = "optimal" if value.gap <= tol else "not-converged"
         certificate = problem.certificate(value)
     if status == "not-converged":
@@ -169,18 +171,43 @@ def _solve(problem, starts, tol, max_iter, work, c, c_neg=None) -> Solution:
             stacklevel=3,
         )
     return Solution(
-        certificate.alpha, certificate.radius_sq, certificate.slack, certificate.primal,
-        certificate.dual, certificate.gap, n_iter, status, problem.p, c, c_neg,
+        certificate.alpha,
+        certificate.radius_sq,
+        certificate.slack,
+        certificate.primal,
+        certificate.dual,
+        certificate.gap,
+        n_iter,
+        status,
+        problem.p,
+        c,
+        c_neg,
     )
 
 
+def _without_dust(problem: Problem, value: Value) -> Value:
+    """Set to zero what the barrier left on points inside the ball, if that keeps the gap."""
+    inside = problem.y * (value.d - value.radius_sq) < 0.0
+    dust = inside & (value.alpha > 0.0) & (value.alpha < 1e-6 * value.alpha.max())
+    if not dust.any():
+        return value
+    clean = problem.feasible(np.where(dust, 0.0, value.alpha))
+    cleaned = problem.evaluate(clean, value.radius_sq)
+    return cleaned if cleaned.gap <= 2.0 * max(value.gap, 1e-15) else value
+
+
 def _best_start(problem: Problem, starts, tol) -> Value:
-    """The start with the smallest gap, improved by the fixed-point map while that helps."""
+    """The start with the highest dual value, improved by the fixed-point map while that helps."""
     candidates = [problem.weighted_mean(), *starts]
     if problem.p == 1.0:
-        return min((problem.evaluate(problem.feasible(a)) for a in candidates), key=_gap)
-    value = min((problem.evaluate(alpha, tol=ROUGH) for alpha in candidates), key=_gap)
-    for _ in range(FIXED_POINT_STEPS):
+        candidates = [problem.feasible(alpha) for alpha in candidates]
+    if starts:
+        candidates.sort(
+            key=lambda a: problem.dual_value(a, problem.kernel_times(problem.y * a)), reverse=True
+        )
+    value = problem.evaluate(candidates[0], tol=ROUGH)
+    # The map contracts only where the slack outweighs the kernel; tau says when that can be.
+    for _ in range(FIXED_POINT_STEPS if problem.tau > 0.01 else 0):
         if value.gap <= 1e-4 * tol:  # a few more cheap steps give alpha digits that the gap hides
             break
         alpha = problem.multipliers(problem.y * (value.d - value.radius_sq))
@@ -196,70 +223,67 @@ def _best_start(problem: Problem, starts, tol) -> Value:
     return value
 
 
-def _gap(value: Value) -> float:
-    return value.gap if np.isfinite(value.gap) else np.inf
-
-
 def _interior(problem: Problem, value: Value, mu: float):
     """A point with all variables positive and complementarity near mu, close to the given start."""
     signed = problem.y * (value.d - value.radius_sq)
-    alpha = np.maximum(value.alpha, mu / (np.abs(signed) + math.sqrt(mu)))
-    u = np.maximum(-signed, mu / alpha)
-    slack = np.maximum(np.maximum(signed + u, 0.0), mu / alpha)
-    rate = np.exp(np.minimum(problem.log_rate + (problem.p - 1.0) * np.log(slack), 50.0))
-    g = np.maximum(rate - alpha, mu / slack)
+    # Inside the ball z g = mu and c p z^(p-1) = g nearly: z = (mu / (c p))^(1/p).
+    z = np.maximum(signed, np.exp((math.log(mu) - problem.log_rate) / problem.p))
+    alpha = np.maximum(value.alpha, mu / (z - signed + math.sqrt(mu)))
+    u = np.maximum(z - signed, mu / alpha)
+    z = signed + u
+    rate = np.exp(np.minimum(problem.log_rate + (problem.p - 1.0) * np.log(z), 50.0))
+    g = np.maximum(rate - alpha, mu / z)
     beta = problem.y * alpha
     b = value.radius_sq - float(beta @ problem.kernel_times(beta))
-    return alpha, slack, u, g, b
+    return alpha, z, u, g, b
 
 
 def _newton(problem: Problem, point, tol, max_iter, work) -> tuple[Value, int]:
     """Mehrotra's predictor-corrector from an interior point; returns (value, iterations)."""
-    n, y, p, log_rate = problem.n, problem.y, problem.p, problem.log_rate
+    y, p = problem.y, problem.p
     alpha, z, u, g, b = point
     y_diag = y * problem.diag
-    ones = np.ones(n)
     iteration = 0
     while True:
-        y_alpha = float(y @ alpha)
         beta = y * alpha
+        y_alpha = float(y @ alpha)
         k_beta = problem.kernel_times(beta)
         norm_sq = float(beta @ k_beta)
         signed = y_diag - y * (2.0 * k_beta + b)
-        if iteration == max_iter or _may_stop(problem, alpha, y_alpha, norm_sq, b, signed, tol):
+        # (beta, b) as it stands is a primal point, alpha / y'alpha a dual one: a gap for nothing.
+        primal = b + norm_sq + problem.penalty(signed)
+        if p > 1.0:
+            dual = problem.dual_value(alpha / y_alpha, k_beta / y_alpha)
+        else:
+            boxed = problem.feasible(alpha)
+            dual = problem.dual_value(boxed, problem.kernel_times(y * boxed))
+        if iteration == max_iter or primal - dual <= tol * (1.0 + abs(primal)):
             break
         total = alpha + g
-        r_power = log_rate + (p - 1.0) * np.log(z) - np.log(total)
-        r_primal = signed + u - z
         stretch = z / (g + (p - 1.0) * total)
-        u_alpha = u / alpha
-        factor = _factorise(problem, u_alpha + stretch, work)
+        factor = _factorise(problem, u / alpha + stretch, work)
         if factor is None:
             break
         iteration += 1
-        v = dpotrs(factor, ones, lower=1)[0]
-        v_sum = float(v @ ones)
-
-        def direction(target_u, target_z):
-            """Newton step towards alpha*u = target_u and g*z = target_z."""
-            shift_g = target_z / z - g
-            drive = shift_g - total * r_power
-            shift_u = target_u / alpha - u
-            x = dpotrs(factor, y * (r_primal + shift_u - stretch * drive), lower=1)[0]
-            db = (float(x @ ones) - (1.0 - y_alpha)) / v_sum
-            d_alpha = y * (x - db * v)
-            dz = stretch * (d_alpha + drive)
-            return d_alpha, dz, shift_u - u_alpha * d_alpha, shift_g - g / z * dz, db
-
-        d_alpha, dz, du, dg, _ = direction(0.0, 0.0)
+        r_power = problem.log_rate + (p - 1.0) * np.log(z) - np.log(total)
+        system = _Newton(
+            problem,
+            factor,
+            (alpha, z, u, g),
+            stretch,
+            total * r_power,
+            signed + u - z,
+            1.0 - y_alpha,
+        )
+        d_alpha, dz, du, dg, _ = system.direction(0.0, 0.0)
         step = min(1.0, _to_boundary((alpha, z, u, g), (d_alpha, dz, du, dg)))
-        mu = float(alpha @ u + g @ z) / (2 * n)
+        products = float(alpha @ u + g @ z)
         reached = float((alpha + step * d_alpha) @ (u + step * du))
-        reached = (reached + float((g + step * dg) @ (z + step * dz))) / (2 * n)
-        target = max((reached / mu) ** 3, 1e-8) * mu
-        d_alpha, dz, du, dg, db = direction(target - d_alpha * du, target - dg * dz)
+        reached += float((g + step * dg) @ (z + step * dz))
+        target = max((reached / products) ** 3, 1e-8) * products / (2 * problem.n)
+        d_alpha, dz, du, dg, db = system.direction(target - d_alpha * du, target - dg * dz)
         step = min(1.0, STEP * _to_boundary((alpha, z, u, g), (d_alpha, dz, du, dg)))
-        if not step > 1e-10 or not np.isfinite(db):
+        if not step > 1e-10 or not math.isfinite(db):
             break
         alpha = alpha + step * d_alpha
         z = z + step * dz
@@ -269,19 +293,28 @@ def _newton(problem: Problem, point, tol, max_iter, work) -> tuple[Value, int]:
     return problem.evaluate(problem.feasible(alpha), b + norm_sq / y_alpha**2), iteration
 
 
-def _may_stop(problem: Problem, alpha, y_alpha, norm_sq, b, signed, tol) -> bool:
-    """(beta, b) as it stands is a primal point, alpha / y'alpha a dual one: a gap for nothing."""
-    primal = b + norm_sq + problem.penalty(signed)
-    if problem.p == 1.0:
-        dual_alpha = problem.feasible(alpha)
-        beta = problem.y * dual_alpha
-        norm_sq = float(beta @ problem.kernel_times(beta))
-    else:
-        dual_alpha = alpha / y_alpha
-        norm_sq = norm_sq / y_alpha**2
-    dual = float(problem.y * problem.diag @ dual_alpha) - norm_sq
-    dual -= problem.dual_penalty(dual_alpha)
-    return primal - dual <= tol * (1.0 + abs(primal))
+class _Newton:
+    """One iteration's linear system: factored once, solved for predictor and corrector."""
+
+    def __init__(self, problem, factor, point, stretch, r_power, r_primal, r_sum) -> None:
+        self.y, self.factor, self.point = problem.y, factor, point
+        self.stretch, self.r_power, self.r_primal, self.r_sum = stretch, r_power, r_primal, r_sum
+        self.ones = np.ones(problem.n)
+        self.v = dpotrs(factor, self.ones, lower=1)[0]
+        self.v_sum = float(self.v @ self.ones)
+
+    def direction(self, target_u, target_z):
+        """Newton step towards alpha*u = target_u and g*z = target_z."""
+        alpha, z, u, g = self.point
+        shift_g = target_z / z - g
+        shift_u = target_u / alpha - u
+        drive = shift_g - self.r_power
+        right = self.y * (self.r_primal + shift_u - self.stretch * drive)
+        x = dpotrs(self.factor, right, lower=1, overwrite_b=1)[0]
+        db = (float(x @ self.ones) - self.r_sum) / self.v_sum
+        d_alpha = self.y * (x - db * self.v)
+        dz = self.stretch * (d_alpha + drive)
+        return d_alpha, dz, shift_u - u / alpha * d_alpha, shift_g - g / z * dz, db
 
 
 def _factorise(problem: Problem, diagonal, work):
