@@ -1,0 +1,70 @@
+"""What a method of the comparison is: a name, an estimator, grids, and a path over a grid."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+Params = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class KernelTask:
+    """One training kernel and the kernel rows to score; inputs are preprocessed already.
+
+    ``K`` (n, n), ``y`` (n,) of +1 and -1, ``K_eval`` (m, n), ``diag`` (n,), ``diag_eval`` (m,), and
+    the training inputs ``X`` (n, d), or None where only kernels exist: then distances come from K.
+    """
+
+    K: np.ndarray
+    y: np.ndarray
+    K_eval: np.ndarray
+    diag: np.ndarray
+    diag_eval: np.ndarray
+    X: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of a grid, solved.
+
+    ``scores`` (m,): higher = more normal; None where the cell has no solution. ``gap``: relative
+    duality gap of iterative methods, NaN for closed forms. ``status``: "optimal" (certified),
+    "not-converged" (scores are there, the gap says how far off), "closed form", or "infeasible".
+    """
+
+    params: Params
+    scores: np.ndarray | None
+    gap: float
+    status: str
+
+
+@dataclass(frozen=True)
+class Method:
+    """A named method in one setting ("pure": positives only; "negatives": y holds both labels).
+
+    ``make(params)`` is the scikit-learn estimator of a cell; further keyword arguments (kernel,
+    gamma, ...) go to its constructor. ``path(task, grid)`` solves a whole grid on one kernel and
+    gives one `Cell` per entry, in order. ``grid`` is the grid in use, ``grids`` all named ones.
+    """
+
+    name: str
+    setting: Literal["pure", "negatives"]
+    make: Callable[..., Any]
+    grid: Sequence[Params]
+    path: Callable[[KernelTask, Sequence[Params]], list[Cell]]
+    grids: Mapping[str, Sequence[Params]]
+
+    def using(self, grid: str) -> Method:
+        """The same method with another of its named grids."""
+        if grid not in self.grids:
+            known = ", ".join(self.grids)
+            raise KeyError(f"{self.name} has no grid {grid!r}; it has: {known}")
+        return replace(self, grid=self.grids[grid])
+
+    def run(self, task: KernelTask) -> list[Cell]:
+        """Solve the grid in use."""
+        return self.path(task, self.grid)

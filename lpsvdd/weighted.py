@@ -1,0 +1,100 @@
+r"""lp-SVDD that computes its own sample weights: P-, DW- and GL-SVDD at p = 1, and beyond.
+
+The three variants are ``LpSVDD(p=1)`` with ``sample_weight`` from `lpsvdd.weights`. An estimator
+that is cloned, searched over or put in a pipeline has to compute the weights in ``fit``; this is
+all that is added here.
+"""
+
+from __future__ import annotations
+
+from lpsvdd.svdd import LpSVDD
+from lpsvdd.weights import WEIGHTINGS, sample_weights
+
+
+class WeightedLpSVDD(LpSVDD):
+    r"""lp-SVDD with slack costs C · w_i, the weights w_i a function of the training data.
+
+    score(z) = -||phi(z) - a||^2, with a the centre of
+
+        min R^2 + C sum_{y_i=+1} w_i zeta_i^p + C_neg sum_{y_i=-1} w_i zeta_i^p
+        s.t. y_i (||phi(x_i) - a||^2 - R^2) <= zeta_i,  zeta_i >= 0.
+
+    With p = 1 this is P-SVDD (weighting "position", a **reconstruction**), DW-SVDD ("density", as
+    published) or GL-SVDD ("global-local", a **reconstruction**); `lpsvdd.weights` gives the
+    formulas, the variants and the evidence for each. Other p combine weights with an lp norm, the
+    extension proposed in the discussion of the paper.
+
+    Parameters
+    ----------
+    weighting : {"position", "density", "global-local"}
+    weighting_params : dict, optional
+        Keyword arguments of the weight function: ``variant`` for "position", ``k`` for "density",
+        ``k`` and ``lam`` for "global-local", and ``negatives`` ("unit" or "class") for all.
+    p, C, C_neg, nu
+        As in `LpSVDD`; nu means C = 1/(nu · sum of the positives' weights).
+    kernel, gamma, degree, coef0, contamination, tol, max_iter
+        As in `LpSVDD`. With a precomputed kernel, "density" uses feature-space distances.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_samples,)
+        The weights w_i.
+    alpha_, support_, dual_coef_, slack_, radius_sq_, offset_, duality_gap_, n_iter_, gamma_
+        As in `LpSVDD`.
+
+    References
+    ----------
+    .. [1] C.-D. Wang, J. Lai, "Position regularized support vector domain description", Pattern
+       Recognition 46(3), 2013.
+    .. [2] M. Cha, J. S. Kim, J.-G. Baek, "Density weighted support vector data description",
+       Expert Systems with Applications 41(7), 2014.
+    .. [3] Hu et al., the method called GL-SVDD, IEEE Transactions on Neural Networks and Learning
+       Systems, 2021 (IEEE Xplore 9632278).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lpsvdd.weighted import WeightedLpSVDD
+    >>> X = np.random.default_rng(0).normal(size=(50, 2))
+    >>> model = WeightedLpSVDD(weighting="density", weighting_params={"k": 3}).fit(X)
+    >>> bool(model.weights_.min() == 0.0)
+    True
+    """
+
+    def __init__(
+        self,
+        p=1.0,
+        C=1.0,
+        C_neg=None,
+        *,
+        nu=None,
+        weighting="density",
+        weighting_params=None,
+        kernel="rbf",
+        gamma="half-mean-distance",
+        degree=3,
+        coef0=1.0,
+        contamination=None,
+        tol=1e-9,
+        max_iter=200,
+    ):
+        super().__init__(
+            p, C, C_neg, nu=nu, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0,
+            contamination=contamination, tol=tol, max_iter=max_iter,
+        )  # fmt: skip
+        self.weighting = weighting
+        self.weighting_params = weighting_params
+
+    def fit(self, X, y=None):
+        """Compute the weights and fit the ball; X and y as in `LpSVDD`."""
+        return self._fit(X, y, None)
+
+    def _fit_kernel(self, K, y, sample_weight) -> None:
+        X = None if self.kernel == "precomputed" else self.X_fit_
+        self.weights_ = sample_weights(self.weighting, K, y, X, **(self.weighting_params or {}))
+        super()._fit_kernel(K, y, self.weights_)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.weighting not in WEIGHTINGS:
+            raise ValueError(f"weighting must be one of {WEIGHTINGS}, got {self.weighting!r}")
