@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from .complexity import MonteCarlo, kappa_bound, rademacher, trace_bound
 from .loss import lipschitz, lipschitz_printed, margin_loss
-from .model import bound_of, center_norm
+from .model import bound_of
 from .samplesize import sample_size
 from .theorems import FORMS, BoundTerms, distance_bound, error_bound, offset_width, stratum
 
@@ -29,7 +29,6 @@ __all__ = [
     "BoundTerms",
     "MonteCarlo",
     "bound_of",
-    "center_norm",
     "distance_bound",
     "error_bound",
     "kappa_bound",

@@ -68,62 +68,34 @@ def bound_of(
     else:
         diag = model.diag_fit_
         distance = -model.score_samples(model.X_fit_)
-    labels = model.y_fit_
-    threshold = -float(model.offset_)
+    labels, threshold = model.y_fit_, -float(model.offset_)
     excess = labels * (distance - threshold)
-    negatives = bool((labels < 0).any())
+    options = {
+        "p": model.p if p is None else p,
+        "diag": diag,
+        "radius_sq": threshold,
+        "B": B,
+        "form": form,
+        "B_kappa": B_kappa,
+        "negatives": bool((labels < 0).any()),
+        "norm": math.sqrt(max(model.norm_sq_, 0.0)),
+    }
     if event == "error":
-        grid = check.margins(margin)
-        results = [
-            _evaluate(
-                model,
-                np.maximum(excess + value, 0),
-                diag,
-                distance,
-                threshold,
-                negatives,
-                p=p,
-                margin=value,
-                delta=delta / len(grid),
-                form=form,
-                B=B,
-                B_kappa=B_kappa,
-            )
-            for value in grid
-        ]
-        return replace(min(results, key=lambda terms: terms.total), delta=delta)
-    return _evaluate(
-        model,
-        np.maximum(excess, 0),
-        diag,
-        distance,
-        threshold,
-        negatives,
-        p=p,
-        margin=margin,
-        delta=delta,
-        form=form,
-        B=B,
-        B_kappa=B_kappa,
-    )
-
-
-def _evaluate(
-    model, slack, diag, distance, threshold, negatives, *, p, margin, delta, form, B, B_kappa
-) -> BoundTerms:
-    terms = bound_from_diagonal(
-        p=model.p if p is None else p,
-        slack=slack,
-        diag=diag,
-        margin=margin,
-        delta=delta,
-        radius_sq=threshold,
-        B=B,
-        form=form,
-        B_kappa=B_kappa,
-        negatives=negatives,
-        norm=center_norm(model.alpha_ * model.y_fit_, diag, distance),
-    )
+        # Here the slacks depend on the margin, so the grid is walked through one by one.
+        grid, delta = check.margins(margin), check.confidence(delta)
+        terms = min(
+            (
+                bound_from_diagonal(
+                    slack=np.maximum(excess + v, 0), margin=v, delta=delta / len(grid), **options
+                )
+                for v in grid
+            ),
+            key=lambda candidate: candidate.total,
+        )
+    else:
+        terms = bound_from_diagonal(
+            slack=np.maximum(excess, 0), margin=margin, delta=delta, **options
+        )
     notes = list(terms.notes)
     if model.kernel == "rbf" and isinstance(model.gamma, str) and model.gamma != "auto":
         notes.append(
@@ -132,12 +104,4 @@ def _evaluate(
         )
     if form != "corrected" and threshold < 0:
         notes.append("the squared radius is negative; the printed forms were put with |R^2|")
-    return replace(terms, notes=tuple(notes))
-
-
-def center_norm(weights: np.ndarray, diag: np.ndarray, distance: np.ndarray) -> float:
-    """||a|| of a = sum_i b_i phi(x_i) with sum b = 1: ||a||^2 = sum_i b_i (k(x_i, x_i) - f(x_i)).
-
-    Multiply f(x_i) = k(x_i, x_i) - 2 <a, phi(x_i)> + ||a||^2 by b_i and sum.
-    """
-    return math.sqrt(max(float(weights @ (diag - distance)), 0.0))
+    return replace(terms, delta=delta, notes=tuple(notes))

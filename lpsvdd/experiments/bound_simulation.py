@@ -25,7 +25,7 @@ import pandas as pd
 from sklearn.metrics import roc_auc_score
 from tqdm import tqdm
 
-from lpsvdd.bounds import center_norm, margin_loss, rademacher, sample_size, trace_bound
+from lpsvdd.bounds import margin_loss, rademacher, sample_size, trace_bound
 from lpsvdd.bounds.theorems import bound_from_diagonal
 from lpsvdd.experiments.provenance import package_versions
 from lpsvdd.kernels import kernel_matrix
@@ -100,7 +100,7 @@ def repetition(
     for j, (p, solution) in enumerate(zip(ps, solutions, strict=True)):
         radius_sq = solution.radius_sq
         excess_train, excess = y * (f_train[:, j] - radius_sq), y_test * (f_test[:, j] - radius_sq)
-        norm = center_norm(beta[:, j], np.ones(m), f_train[:m, j])
+        norm = float(np.sqrt(norms_sq[j]))
         common = {
             "setting": "negatives" if negatives else "pure",
             "n": n,

@@ -1,0 +1,463 @@
+"""The bounds: values computed by hand, inequalities that the proofs use, limits, refusals."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lpsvdd import LpSVDD, bounds, solve
+from lpsvdd.bounds import error_bound, sample_size
+from lpsvdd.kernels import kernel_matrix
+
+HAND = {
+    "p": 2.0,
+    "slack": [0.0, 0.5, 1.0, 0.0],
+    "K": np.eye(4),
+    "margin": 1.0,
+    "delta": 0.05,
+    "radius_sq": 0.5,
+}
+CONFIDENCE_N4 = 3 * math.sqrt(math.log(40) / 8)
+
+
+def rbf(n: int, seed: int, gamma: float = 0.5) -> np.ndarray:
+    return kernel_matrix(np.random.default_rng(seed).normal(size=(n, 2)), gamma=gamma)
+
+
+# --- values computed by hand -------------------------------------------------------------------
+
+
+def test_printed_bound_by_hand():
+    # (0.25 + 1)/4;  4 * 2 * 1 * 1 / sqrt(4) * (1 + 3 + 0.5)
+    terms = error_bound(**HAND, B=1.0, form="paper")
+    assert terms.empirical == pytest.approx(0.3125, rel=1e-12)
+    assert terms.complexity == pytest.approx(18.0, rel=1e-12)
+    assert terms.confidence == pytest.approx(CONFIDENCE_N4, rel=1e-12)
+    assert terms.total == pytest.approx(18.3125 + CONFIDENCE_N4, rel=1e-12)
+    assert terms.vacuous
+
+
+def test_corrected_bound_by_hand():
+    # (2/1) * [ (4*1/4) * sqrt(4)  +  (4 + 1) / sqrt(4) ] = 2 * (2 + 2.5)
+    terms = error_bound(**HAND, form="corrected")
+    assert (terms.B, terms.B_kappa) == (1.0, 1.0)
+    assert terms.empirical == pytest.approx(0.3125, rel=1e-12)
+    assert terms.linear == pytest.approx(4.0, rel=1e-12)
+    assert terms.offset == pytest.approx(5.0, rel=1e-12)
+    assert terms.total == pytest.approx(9.3125 + CONFIDENCE_N4, rel=1e-12)
+
+
+def test_printed_trace_form_differs_where_the_kernel_bound_is_not_one():
+    # diag 4, 0, 0, 0: tr K = 4, B_kappa = 2;  3 B_kappa = 6 in Theorem 5, 3 B_kappa^2 = 12 in 2.
+    K = np.diag([4.0, 0.0, 0.0, 0.0])
+    trace = error_bound(**{**HAND, "K": K}, B=1.0, form="paper-trace")
+    main = error_bound(**{**HAND, "K": K}, B=1.0, form="paper")
+    assert trace.complexity == pytest.approx(4 * 2 / 4 * 2 * (1 + 6 + 0.5), rel=1e-12)
+    assert main.complexity == pytest.approx(4 * 2 * 2 / 2 * (1 + 12 + 0.5), rel=1e-12)
+    assert any("B_kappa" in note for note in main.notes)
+    same = error_bound(**HAND, B=1.0, form="paper-trace")
+    assert same.complexity == pytest.approx(18.0, rel=1e-12)
+
+
+def test_corrected_bound_with_negatives_takes_the_stratum_of_the_norm():
+    # norm 3: B = 4 (k = 2), delta share 6/(9 pi^2); width 4*4*1 + 2v = 18.
+    terms = error_bound(**HAND, negatives=True, norm=3.0)
+    assert terms.B == 4.0
+    assert terms.linear == pytest.approx(2 * (4 * 4 / 4) * 2, rel=1e-12)
+    assert terms.offset == pytest.approx(2 * 18 / 2, rel=1e-12)
+    delta = 0.05 * 6 / (9 * math.pi**2)
+    assert terms.delta_used == pytest.approx(delta, rel=1e-12)
+    assert terms.confidence == pytest.approx(3 * math.sqrt(math.log(2 / delta) / 8), rel=1e-12)
+
+
+def test_strata_cover_every_norm_and_their_shares_sum_to_one():
+    assert bounds.stratum(0.0, 1.0)[:2] == (0, 1.0)
+    assert bounds.stratum(1.0, 1.0)[:2] == (0, 1.0)
+    assert bounds.stratum(np.nextafter(2.0, 3.0), 1.0)[:2] == (2, 4.0)
+    for norm in (0.3, 1.5, 7.0, 64.0, 1000.0):
+        k, B, _ = bounds.stratum(norm, 2.0)
+        assert norm <= B and (k == 0 or norm > B / 2)
+    shares = [bounds.stratum(2.0**k, 1.0)[2] for k in range(200)]
+    # The remaining shares are below the integral of 6/(pi x)^2 from 200 on.
+    assert 1 - 6 / (math.pi**2 * 200) <= sum(shares) <= 1
+
+
+def test_margin_grid_pays_for_its_choice():
+    grid = [0.25, 0.5, 1.0]
+    best = error_bound(**{**HAND, "margin": grid})
+    singles = [error_bound(**{**HAND, "margin": v, "delta": 0.05 / 3}) for v in grid]
+    assert best.total == pytest.approx(min(s.total for s in singles), rel=1e-12)
+    assert best.margin in grid and best.delta == 0.05
+    assert best.total > error_bound(**{**HAND, "margin": best.margin}).total
+
+
+# --- complexity of the linear class ------------------------------------------------------------
+
+
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(n=st.integers(2, 40), d=st.integers(1, 5), seed=st.integers(0, 10**6))
+def test_monte_carlo_below_trace_below_kappa(n, d, seed):
+    points = np.random.default_rng(seed).normal(size=(n, d))
+    for K in (points @ points.T, kernel_matrix(points, gamma=0.3)):
+        value = bounds.rademacher(K, 1.5, n_draws=400, random_state=seed)
+        trace = bounds.trace_bound(K, 1.5)
+        assert value <= trace + 5 * value.stderr
+        # Khintchine in Hilbert space: never below the trace bound over sqrt(2).
+        assert value >= trace / math.sqrt(2) - 5 * value.stderr - 1e-12
+        kappa = math.sqrt(np.diagonal(K).max())
+        assert trace <= bounds.kappa_bound(n, 1.5, kappa) * (1 + 1e-12)
+
+
+def test_monte_carlo_is_exact_for_orthogonal_points_and_correct_for_equal_ones():
+    orthogonal = bounds.rademacher(np.eye(9), 2.0, n_draws=50)
+    assert orthogonal == pytest.approx(2 * 2 / 3, rel=1e-12) and orthogonal.stderr < 1e-15
+    # Nine copies of one point: E|sum of 9 signs| = 9 * C(8, 4) / 2^8.
+    exact = 2 * 2 / 9 * 9 * math.comb(8, 4) / 2**8
+    copies = bounds.rademacher(np.ones((9, 9)), 2.0, n_draws=20_000, random_state=3)
+    assert abs(copies - exact) < 4 * copies.stderr
+    assert copies.stderr < 0.01 * exact
+    again = pickle.loads(pickle.dumps(copies))
+    assert again == copies and again.stderr == copies.stderr
+
+
+def test_complexity_terms_scale_as_one_over_root_n():
+    small, large = (
+        error_bound(**{**HAND, "K": np.eye(n), "slack": np.zeros(n)}, form=form, B=1.0)
+        for form in ("corrected",)
+        for n in (25, 2500)
+    )
+    assert small.complexity == pytest.approx(10 * large.complexity, rel=1e-12)
+    assert small.confidence == pytest.approx(10 * large.confidence, rel=1e-12)
+    assert bounds.kappa_bound(25, 1, 1) == pytest.approx(10 * bounds.kappa_bound(2500, 1, 1))
+
+
+# --- loss and Lipschitz constants --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("p", "margin"), list(product([1.0, 4 / 3, 2.0, 5.0, 20.0], [1e-3, 0.5, 3.0]))
+)
+def test_lipschitz_constant_by_finite_differences_on_the_whole_range(p, margin):
+    t = np.concatenate([np.linspace(-2, 3, 20_001) * margin, [-1e6, 1e6]])
+    t.sort()
+    slopes = np.diff(bounds.margin_loss(t, p=p, margin=margin)) / np.diff(t)
+    constant = bounds.lipschitz(p=p, margin=margin)
+    assert slopes.min() >= 0
+    assert slopes.max() <= constant * (1 + 1e-9)
+    # Tight: the largest difference quotient just below t = margin comes within 1 %.
+    assert slopes.max() >= 0.99 * constant
+
+
+def test_printed_lipschitz_constant_exceeds_the_tight_one_by_the_stated_factor():
+    for p, margin in product([1.0, 4 / 3, 2.0, 5.0], [0.1, 1.0]):
+        printed = bounds.lipschitz_printed(p=p, margin=margin, B=1, B_kappa=1, radius_sq=0.5)
+        factor = (4.5 / margin) ** (p - 1)
+        assert printed == pytest.approx(bounds.lipschitz(p=p, margin=margin) * factor, rel=1e-12)
+
+
+def test_loss_lies_between_indicator_and_scaled_slack():
+    t = np.linspace(-2, 3, 1001)
+    for p in (1.0, 1.5, 4.0):
+        loss = bounds.margin_loss(t, p=p, margin=0.7)
+        assert np.all(loss >= (t > 0.7))
+        assert np.all(loss <= (np.maximum(t, 0) / 0.7) ** p + 1e-15)
+
+
+def test_limit_p_to_one_is_continuous():
+    for form in bounds.FORMS:
+        at_one = error_bound(**{**HAND, "p": 1.0}, form=form, B=1.0)
+        near = error_bound(**{**HAND, "p": 1 + 1e-9}, form=form, B=1.0)
+        assert near.total == pytest.approx(at_one.total, rel=1e-7)
+    # p = 1: the printed constant is tight, and only the offset term separates the two forms.
+    printed = error_bound(**{**HAND, "p": 1.0}, form="paper", B=1.0)
+    corrected = error_bound(**{**HAND, "p": 1.0}, form="corrected", B=1.0)
+    assert corrected.linear == pytest.approx(printed.complexity, rel=1e-12)
+    assert corrected.total - printed.total == pytest.approx(corrected.offset, rel=1e-12)
+
+
+def test_no_overflow_for_large_p_and_small_margin():
+    case = {**HAND, "p": 20.0, "margin": 1e-3, "B": 1.0}
+    printed = error_bound(**case, form="paper")
+    expected = math.log(4 * 20 / 2) + 20 * math.log(1e3) + 19 * math.log(4.5)
+    assert printed.log_complexity == pytest.approx(expected, rel=1e-12)
+    assert printed.complexity == pytest.approx(math.exp(expected), rel=1e-9)
+    assert printed.empirical == pytest.approx((0.5**20 + 1) * 1e60 / 4, rel=1e-9)
+    corrected = error_bound(**case, form="corrected")
+    assert corrected.empirical == 0.5 and corrected.complexity < 1e6
+    assert 10**140 < sample_size(20, 1e-3, 0.05, form="paper") < 10**150
+    extreme = error_bound(**{**case, "p": 400.0}, form="paper")
+    assert extreme.total == math.inf and math.isfinite(extreme.log_complexity)
+    assert sample_size(400, 1e-3, 0.05, form="paper") == math.inf
+
+
+# --- the offset interval and the constant |f| --------------------------------------------------
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(seed=st.integers(0, 10**6), B=st.floats(0.05, 5), margin=st.floats(0.01, 2))
+def test_clipping_the_offset_leaves_the_loss_unchanged(seed, B, margin):
+    """The step of the proof that bounds the free R^2: checked on random centres and offsets."""
+    rng = np.random.default_rng(seed)
+    features = rng.normal(size=(50, 3))
+    features *= rng.random((50, 1)) / np.linalg.norm(features, axis=1, keepdims=True)
+    w = rng.normal(size=3)
+    w *= B / np.linalg.norm(w)
+    u = np.einsum("ij,ij->i", features, features) - 2 * features @ w
+    short = min(B, 1.0)
+    low, high = short**2 - 2 * B * short, 1 + 2 * B
+    assert low - 1e-12 <= u.min() and u.max() <= high + 1e-12
+    for negatives in (False, True):
+        labels = rng.choice([-1.0, 1.0], size=50) if negatives else np.ones(50)
+        s_low, s_high = -high - (margin if negatives else 0), margin - low
+        width = bounds.offset_width(B=B, B_kappa=1.0, margin=margin, negatives=negatives)
+        assert s_high - s_low == pytest.approx(width, rel=1e-12)
+        for s in rng.normal(scale=10 * (1 + B) ** 2, size=20):
+            free = bounds.margin_loss(labels * (u + s), p=1.7, margin=margin)
+            clipped = bounds.margin_loss(
+                labels * (u + np.clip(s, s_low, s_high)), p=1.7, margin=margin
+            )
+            np.testing.assert_allclose(free, clipped, atol=1e-12)
+
+
+def test_rademacher_complexity_of_the_true_class_is_below_its_bound():
+    """R_n(H) with its offset, by Monte Carlo over signs with the supremum in closed form."""
+    K, B, margin, n = rbf(40, seed=1), 1.0, 0.5, 40
+    width = bounds.offset_width(B=B, B_kappa=1.0, margin=margin, negatives=False)
+    signs = 2.0 * np.random.default_rng(0).integers(0, 2, size=(4000, n)) - 1
+    norms = np.sqrt(np.einsum("ij,ij->i", signs @ K, signs))
+    supremum = 2 / n * (2 * B * norms + width / 2 * np.abs(signs.sum(axis=1)))
+    terms = error_bound(p=1, slack=np.zeros(n), K=K, margin=margin, delta=0.1, radius_sq=0.0)
+    assert 0.7 * terms.complexity < supremum.mean() / margin < terms.complexity
+
+
+# Two positives on the unit circle, one negative between them and the origin. Hard separation
+# asks (0.6 - w)^2 + 0.64 <= (0.5 - w)^2 for the centre (w, 0), i.e. w >= 3.75, and the smallest
+# R^2 is at w = 3.75. Then 0.6 + 0.1 alpha_3 = 3.75.
+OUTSIDE = np.array([[0.6, 0.8], [0.6, -0.8], [0.5, 0.0]]), np.array([1, 1, -1])
+
+
+def test_printed_distance_constant_fails_with_negatives():
+    """The centre leaves the ball of radius B_kappa = 1, and f exceeds B^2 + 3 B_kappa^2."""
+    X, y = OUTSIDE
+    model = LpSVDD(p=1.0, C=50.0, kernel="linear").fit(X, y)
+    np.testing.assert_allclose(model.alpha_, [16.25, 16.25, 31.5], rtol=1e-5)
+    assert model.radius_sq_ == pytest.approx(3.15**2 + 0.64, rel=1e-6)
+    f = -float(model.score_samples(np.array([[-1.0, 0.0]]))[0])
+    assert f == pytest.approx(4.75**2, rel=1e-6)
+    assert f > 3.75**2 + 3
+    assert f <= bounds.distance_bound(3.75, 1.0) * (1 + 1e-6)
+
+
+@settings(max_examples=30, deadline=None, derandomize=True)
+@given(
+    seed=st.integers(0, 10**6),
+    p=st.sampled_from([1.0, 4 / 3, 2.0, 5.0]),
+    c=st.sampled_from([0.6, 3.0, 100.0]),
+)
+def test_constant_diagonal_keeps_the_centre_in_the_ball_with_negatives(seed, p, c):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(20, 2))
+    y = np.where(np.arange(20) < 12, 1, -1)
+    K = kernel_matrix(X, gamma=float(rng.choice([0.1, 1.0])))
+    beta = y * solve(K, y, p=p, c=c).alpha
+    assert math.sqrt(beta @ K @ beta) <= 1 + 1e-5
+
+
+def test_distance_constants_compare_as_stated():
+    for B in (0.1, 0.5, 0.99, 1.0, 1.01, 4.0):
+        assert (bounds.distance_bound(B, 1.0) > B**2 + 3) == (B > 1.0)
+
+
+# --- sample size -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("p", [1.0, 4 / 3, 2.0, 5.0])
+@pytest.mark.parametrize("form", ["paper", "corrected"])
+def test_sample_size_is_the_first_n_below_the_target(p, form):
+    n = sample_size(p, 1.0, 0.05, 0.9, form=form, empirical=0.2)
+    factor = 4 * p * 4 ** (p - 1) if form == "paper" else 9 * p
+    confidence = 3 * math.sqrt(math.log(40) / 2)
+    assert 0.2 + (factor + confidence) / math.sqrt(n) < 0.9
+    assert 0.2 + (factor + confidence) / math.sqrt(n - 1) >= 0.9
+    if n < 3000:
+        slack = np.zeros(n)
+        slack[: int(0.2 * n)] = 1.0
+        terms = error_bound(
+            p=p, slack=slack, K=np.eye(n), margin=1.0, delta=0.05, radius_sq=0.0, B=1.0, form=form
+        )
+        assert terms.total < 0.9
+
+
+def test_sample_size_by_hand_and_over_a_margin_grid():
+    # p = 1, v = 1: (9 + 3 sqrt(ln(40)/2))^2 = 170.8...
+    assert sample_size(1, 1.0, 0.05) == 171
+    grid, losses = [0.25, 0.5, 1.0], [0.1, 0.05, 0.04]
+    best = sample_size(2, grid, 0.05, 1.0, empirical=losses)
+    singles = [
+        sample_size(2, v, 0.05 / 3, 1.0, empirical=e) for v, e in zip(grid, losses, strict=True)
+    ]
+    assert best == min(singles) > sample_size(2, 1.0, 0.05, 1.0, empirical=0.04)
+    assert sample_size(1, 1.0, 0.05, empirical=1.0) == math.inf
+    assert sample_size(1, 1.0, 0.05, negatives=True, norm=1.0) > 171
+    sizes = [sample_size(p, 0.5, 0.05) for p in (1, 4 / 3, 2, 5)]
+    assert sizes == sorted(sizes)
+
+
+# --- fitted models -----------------------------------------------------------------------------
+
+
+def test_bound_of_agrees_with_error_bound():
+    X = np.random.default_rng(5).normal(size=(60, 2))
+    model = LpSVDD(p=2.0, C=0.2, gamma=0.5).fit(X)
+    K = kernel_matrix(X, gamma=0.5)
+    norm = math.sqrt(model.alpha_ @ K @ model.alpha_)
+    for form in bounds.FORMS:
+        got = bounds.bound_of(model, margin=0.5, delta=0.1, form=form)
+        want = error_bound(
+            p=2.0,
+            slack=model.slack_,
+            K=K,
+            margin=0.5,
+            delta=0.1,
+            radius_sq=model.radius_sq_,
+            form=form,
+            norm=norm,
+        )
+        assert got.total == pytest.approx(want.total, rel=1e-6)
+        assert got.B == pytest.approx(1.0 if form == "corrected" else norm, rel=1e-7)
+        assert any("fitted centre" in note for note in got.notes) == (form != "corrected")
+    precomputed = LpSVDD(p=2.0, C=0.2, kernel="precomputed").fit(K)
+    again = bounds.bound_of(precomputed, margin=0.5, delta=0.1, K=K)
+    assert again.total == pytest.approx(bounds.bound_of(model, margin=0.5, delta=0.1).total)
+    with pytest.raises(ValueError, match="needs K"):
+        bounds.bound_of(precomputed, margin=0.5)
+
+
+def test_bound_of_uses_the_threshold_in_force_and_names_broken_assumptions():
+    X = np.random.default_rng(6).normal(size=(50, 2))
+    model = LpSVDD(p=2.0, C=0.2, contamination=0.2).fit(X)
+    terms = bounds.bound_of(model, margin=0.01, p=1.0)
+    excess = -model.decision_function(X)
+    expected = bounds.margin_loss(excess, p=1.0, margin=0.01).mean()
+    assert terms.empirical == pytest.approx(expected, rel=1e-9)
+    assert 0 < terms.empirical <= 0.2
+    assert any("gamma" in note for note in terms.notes)
+    fixed = LpSVDD(p=2.0, C=0.2, gamma=0.7).fit(X)
+    assert bounds.bound_of(fixed, margin=0.01).notes == ()
+
+
+def test_plain_error_corollary_charges_points_short_of_the_margin():
+    X = np.random.default_rng(7).normal(size=(50, 2))
+    model = LpSVDD(p=1.0, C=0.1, gamma=0.5).fit(X)
+    excess = -model.decision_function(X)
+    error = bounds.bound_of(model, margin=0.2, event="error")
+    violation = bounds.bound_of(model, margin=0.2)
+    assert error.empirical == pytest.approx(np.clip(excess / 0.2 + 1, 0, 1).mean(), rel=1e-9)
+    assert error.empirical >= np.mean(excess > 1e-9)
+    assert error.empirical > violation.empirical
+    assert error.complexity == violation.complexity
+    grid = bounds.bound_of(model, margin=[0.1, 0.2], event="error")
+    assert grid.delta == 0.05 and grid.delta_used == pytest.approx(0.025)
+
+
+def test_bound_of_with_negatives_uses_a_stratum():
+    X, y = OUTSIDE
+    model = LpSVDD(p=1.0, C=50.0, kernel="linear").fit(X, y)
+    terms = bounds.bound_of(model, margin=0.5, B_kappa=1.0)
+    assert terms.B == 4.0  # the centre has norm 3.75
+    assert terms.delta_used < terms.delta
+
+
+@pytest.mark.parametrize(("negatives", "n"), [(False, 60), (True, 60)])
+def test_corrected_bound_covers_in_a_small_simulation(negatives, n):
+    """Light version of results/bound_coverage.csv: no violation, and the deviation is inside."""
+    from lpsvdd.experiments.bound_simulation import repetition
+
+    rows = repetition(
+        negatives=negatives, n=n, ps=(1.0, 2.0), margins=(0.25, 1.0), seed=11, n_test=5000
+    )
+    assert len(rows) == 4
+    for row in rows:
+        assert row["violation"] <= row["risk"] + 1e-12
+        assert row["risk"] - row["empirical"] <= row["complexity"] + row["confidence"]
+        assert row["covered_corrected"]
+
+
+# --- refusals ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"margin": 0.0}, "margin"),
+        ({"margin": -1.0}, "margin"),
+        ({"margin": []}, "margin"),
+        ({"margin": [0.5, 0.5]}, "twice"),
+        ({"margin": float("nan")}, "margin"),
+        ({"delta": 0.0}, "delta"),
+        ({"delta": 1.0}, "delta"),
+        ({"p": 0.99}, "p must"),
+        ({"p": float("inf")}, "p must"),
+        ({"K": np.ones((4, 3))}, "square"),
+        ({"K": np.ones(4)}, "square"),
+        ({"K": -np.eye(4)}, "diagonal"),
+        ({"K": np.zeros((0, 0))}, "at least one"),
+        ({"slack": [0.0] * 3}, "slack"),
+        ({"slack": [-0.1, 0, 0, 0]}, "slack"),
+        ({"B": 0.0}, "B must"),
+        ({"B_kappa": 0.5}, "B_kappa"),
+        ({"form": "best"}, "form"),
+        ({"radius_sq": float("nan")}, "radius_sq"),
+        ({"negatives": True}, "norm"),
+        ({"B": 1.0, "norm": 2.0}, "below the norm"),
+    ],
+)
+def test_error_bound_refuses(change, message):
+    with pytest.raises(ValueError, match=message):
+        error_bound(**{**HAND, **change})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        ((0.5, 1, 0.05), {}, "p must"),
+        ((2, 0, 0.05), {}, "margin"),
+        ((2, 1, 1.5), {}, "delta"),
+        ((2, 1, 0.05, 0), {}, "target"),
+        ((2, 1, 0.05), {"empirical": -1}, "empirical"),
+        ((2, 1, 0.05), {"form": "x"}, "form"),
+        ((2, [1, 2], 0.05), {"empirical": [0.1]}, "margins"),
+        ((2, 1, 0.05), {"radius_sq": math.inf}, "radius_sq"),
+    ],
+)
+def test_sample_size_refuses(arguments, options, message):
+    with pytest.raises(ValueError, match=message):
+        sample_size(*arguments, **options)
+
+
+def test_other_functions_refuse():
+    with pytest.raises(ValueError, match="square"):
+        bounds.rademacher(np.ones((2, 3)), 1.0)
+    with pytest.raises(ValueError, match="n_draws"):
+        bounds.rademacher(np.eye(3), 1.0, n_draws=1)
+    with pytest.raises(ValueError, match="B must"):
+        bounds.trace_bound(np.eye(3), -1.0)
+    with pytest.raises(ValueError, match="n must"):
+        bounds.kappa_bound(0, 1.0, 1.0)
+    with pytest.raises(ValueError, match="margin"):
+        bounds.margin_loss(0.5, p=2, margin=0)
+    with pytest.raises(ValueError, match="p must"):
+        bounds.lipschitz(p=0.5, margin=1)
+    with pytest.raises(ValueError, match="norm"):
+        bounds.stratum(-1.0, 1.0)
+    model = LpSVDD(C=10.0, gamma=1.0).fit(np.array([[0.0], [1.0]]))
+    with pytest.raises(ValueError, match="event"):
+        bounds.bound_of(model, margin=1.0, event="x")
+    with pytest.raises(ValueError, match="corollary"):
+        bounds.bound_of(model, margin=1.0, event="error", form="paper")
