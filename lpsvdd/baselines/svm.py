@@ -58,7 +58,7 @@ class KernelSVM(KernelOneClass):
         *,
         C=1.0,
         nu=0.1,
-        tol=1e-6,
+        tol=1e-8,
         kernel="rbf",
         gamma="half-mean-distance",
         degree=3,
