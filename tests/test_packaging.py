@@ -82,7 +82,7 @@ def imported(statement: str, *modules: str) -> set[str]:
 
 @pytest.mark.parametrize(
     "statement",
-    ["import lpsvdd", "import lpsvdd.datasets as d; d.load('D2')", "import lpsvdd.cli; lpsvdd.cli"],
+    ["import lpsvdd", "import lpsvdd.datasets as d; d.load('D2')", "import lpsvdd.cli as c; c.build()"],
 )
 def test_import_is_light(statement):
     assert not imported(statement, "cvxpy", "matplotlib", "pandas", "dask", "sklearn")

@@ -1,35 +1,35 @@
-"""Command line ``lpsvdd``: one module per command group, each a short list of commands.
+"""Command line ``lpsvdd``: every module of this package adds its commands.
 
-A command module exposes either ``app`` (a ``typer.Typer``, mounted under the module's name) or
-``register(app)``, which adds plain commands to the main application.
+A module exposes either ``app`` (a ``typer.Typer``, mounted under the module's name) or
+``register(app)``, which adds plain commands to the main application. Modules import what they run
+inside their commands, so that ``lpsvdd --help`` answers at once.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.util import find_spec
+from pkgutil import iter_modules
 
 import typer
 
-COMMANDS = ("data", "fit", "run", "bound", "bench", "claims", "notebook")
-
 
 def build() -> typer.Typer:
-    """Assemble the application from the command modules that are present."""
+    """Assemble the application."""
     app = typer.Typer(
         name="lpsvdd",
         help="Support vector data description with an lp slack norm.",
         no_args_is_help=True,
+        add_completion=False,
         pretty_exceptions_show_locals=False,
     )
-    for name in COMMANDS:
-        if find_spec(f"{__name__}.{name}") is None:
+    for found in iter_modules(__path__):
+        if found.name == "__main__":
             continue
-        module = import_module(f"{__name__}.{name}")
+        module = import_module(f"{__name__}.{found.name}")
         if hasattr(module, "register"):
             module.register(app)
         else:
-            app.add_typer(module.app, name=name)
+            app.add_typer(module.app, name=found.name)
     return app
 
 
