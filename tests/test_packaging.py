@@ -82,7 +82,11 @@ def imported(statement: str, *modules: str) -> set[str]:
 
 @pytest.mark.parametrize(
     "statement",
-    ["import lpsvdd", "import lpsvdd.datasets as d; d.load('D2')", "import lpsvdd.cli as c; c.build()"],
+    [
+        "import lpsvdd",
+        "from lpsvdd.datasets import load; load('D2')",
+        "from lpsvdd.cli import build; build()",
+    ],
 )
 def test_import_is_light(statement):
     assert not imported(statement, "cvxpy", "matplotlib", "pandas", "dask", "sklearn")
