@@ -77,6 +77,19 @@ def check_square_kernel(K: np.ndarray, name: str = "K") -> None:
         raise ValueError(f"{name} must be symmetric; max |K - K'| = {asymmetry:.3g}")
 
 
+def weighted_quantile(values: np.ndarray, level: float, weights: np.ndarray | None) -> float:
+    """NumPy's linearly interpolated quantile of the values written out weight-many times each."""
+    if weights is None:
+        return float(np.quantile(values, level))
+    order = np.argsort(values)
+    copies = np.cumsum(weights[order])
+    position = level * max(copies[-1] - 1.0, 0.0)
+    below = np.floor(position)
+    index = np.searchsorted(copies, [below, below + 1.0], side="right")
+    low, high = values[order[np.minimum(index, len(values) - 1)]]
+    return float(low + (position - below) * (high - low))
+
+
 class KernelOneClass(OutlierMixin, BaseEstimator):
     """Base of the detectors: kernels "rbf", "linear", "poly", a callable, or "precomputed".
 
@@ -204,14 +217,8 @@ class KernelOneClass(OutlierMixin, BaseEstimator):
         scores = self._score_kernel(Kz, diag)
         if self.contamination is None:
             self.offset_ = self._natural_offset(scores)
-        elif weights is None:
-            self.offset_ = float(np.quantile(scores, self.contamination))
         else:
-            # A weighted sample has no interpolated quantile; its inverse distribution function
-            # treats weight 2 as two copies.
-            self.offset_ = float(
-                np.quantile(scores, self.contamination, weights=weights, method="inverted_cdf")
-            )
+            self.offset_ = weighted_quantile(scores, self.contamination, weights)
 
     def _kernel_options(self) -> dict:
         return {

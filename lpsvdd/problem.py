@@ -27,6 +27,7 @@ and P - D >= 0 is the duality gap. ``certify`` computes it from alpha alone; nob
 
 from __future__ import annotations
 
+import copy
 import math
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -39,6 +40,7 @@ from lpsvdd.base import check_labels, check_square_kernel
 
 TINY = 1e-300
 LOG_MAX = 700.0
+HARD = 1e-12  # slack that counts as none, in scaled units
 
 
 @dataclass(frozen=True)
@@ -157,6 +159,22 @@ class Problem:
         #: log(c_i p) in scaled units: alpha_i = exp(log_rate_i + (p - 1) log z_i)
         self.log_rate = np.log(self.cost * self.p) + (self.p - 1.0) * self.log_scale
 
+    def hardened(self, largest_alpha: float) -> Problem:
+        """The same problem with costs beyond effect lowered, or itself if there are none.
+
+        A cost at which z_i(largest_alpha) < HARD in scaled units is a hard constraint in double
+        precision; larger ones change nothing but the conditioning.
+        """
+        ceiling = math.log(largest_alpha) - (self.p - 1.0) * math.log(HARD)
+        if self.log_rate.max() <= ceiling:
+            return self
+        softer = copy.copy(self)
+        softer.log_rate = np.minimum(self.log_rate, ceiling)
+        softer.cost = np.minimum(
+            self.cost, np.exp(ceiling - (self.p - 1.0) * self.log_scale) / self.p
+        )
+        return softer
+
     @property
     def is_radius_zero(self) -> bool:
         """p = 1 and sum_pos c_i <= 1: R2 = 0 and the centre is the c-weighted mean.
@@ -267,7 +285,9 @@ class Problem:
                 new = self._between_kinks(d, low, high, radius, f_pos - f_neg, slope_sum)
             last_step = abs(new - radius)
             radius = new
-        return radius
+        # Where the cost is huge, one unit in the last place of R2 matters: take the better end.
+        ends = (low, high)
+        return min(ends, key=lambda r: r + self.penalty(y * (d - r)))
 
     def _between_kinks(self, d, low, high, radius, excess, slope_sum) -> float:
         """A safe next R2 where p is near 1 and the sums are nearly step functions of R2.
