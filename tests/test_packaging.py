@@ -56,7 +56,9 @@ def locked() -> dict[str, list[tuple[str, str]]]:
 
 
 def make(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    clean = {key: value for key, value in os.environ.items() if key not in ("MAKEFLAGS", "MFLAGS")}
+    # Not as a child of the `make test` that may run these tests.
+    inherited = {"MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES"}
+    clean = {key: value for key, value in os.environ.items() if key not in inherited}
     return subprocess.run(
         ["make", "--no-print-directory", *words],
         cwd=ROOT,
