@@ -135,7 +135,7 @@ def test_cells_come_in_the_order_of_the_grid_with_their_certificate(key):
             assert cell.scores is None and np.isnan(cell.gap)
         else:
             assert cell.status == "optimal"
-            assert cell.gap <= (1e-4 if method.name == "SVM" else 1e-9)
+            assert cell.gap <= (1e-3 if method.name == "SVM" else 1e-9)
         if cell.scores is not None:
             assert cell.scores.shape == (len(task.K_eval),)
 
@@ -210,8 +210,9 @@ def test_weighted_estimator_is_lpsvdd_with_sample_weight(p):
         "global-local": weights.global_local(kernel_matrix(X, kernel="rbf", gamma=gamma), y),
     }
     for weighting, w in expected.items():
-        ours = WeightedLpSVDD(p, 0.1, weighting=weighting, gamma=gamma).fit(X, y)
-        plain = LpSVDD(p, 0.1, gamma=gamma).fit(X, y, sample_weight=w)
+        options = {"gamma": gamma, "contamination": 0.1}
+        ours = WeightedLpSVDD(p, 0.1, weighting=weighting, **options).fit(X, y)
+        plain = LpSVDD(p, 0.1, **options).fit(X, y, sample_weight=w)
         np.testing.assert_array_equal(ours.weights_, w)
         np.testing.assert_array_equal(ours.score_samples(Z), plain.score_samples(Z))
 
@@ -263,7 +264,7 @@ def assert_finite(name, most):
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_scores_are_finite_on_a_part_of_every_shipped_set(name):
-    assert_finite(name, most=40)
+    assert_finite(name, most=30)
 
 
 @pytest.mark.slow

@@ -131,7 +131,7 @@ class GaussianProcessOCC(KernelOneClass):
         self.dual_coef_ = vectors @ (vectors.sum(axis=0) / (values + self.noise))
 
     def _score_kernel(self, Kz, diag):
-        if self.criterion == "mean":  # one matrix-vector product instead of a projection
-            return Kz @ self.dual_coef_
+        if self.criterion == "mean":  # one sum a row instead of a projection
+            return np.einsum("ij,j->i", Kz, self.dual_coef_)
         mean, variance = self.spectrum_.posterior(Kz @ self.spectrum_.vectors, diag, self.noise)
         return normality(mean, variance, self.criterion)

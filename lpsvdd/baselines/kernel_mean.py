@@ -65,7 +65,8 @@ class KernelMean(KernelOneClass):
         return difference_coefficients(y, 0.0)
 
     def _score_kernel(self, Kz, diag):
-        return 2.0 * (Kz @ self.dual_coef_) - diag - self._squared_norm
+        # einsum, not BLAS: whether a sample passes the threshold must not depend on its batch.
+        return 2.0 * np.einsum("ij,j->i", Kz, self.dual_coef_) - diag - self._squared_norm
 
 
 class KernelMeanDifference(KernelMean):

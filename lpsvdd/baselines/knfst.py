@@ -114,9 +114,9 @@ class KNFST(KernelOneClass):
 
     def _score_kernel(self, Kz, diag):
         # Training scores are at round-off level, and a threshold among them must not depend on the
-        # batch a sample comes in: row-wise sums, where a matrix product would depend on it.
-        Kz = np.ascontiguousarray(Kz)
-        projected = np.column_stack([(Kz * column).sum(axis=1) for column in self.dual_coef_.T])
+        # batch a sample comes in: einsum sums row by row, a BLAS product would not.
+        rows = np.ascontiguousarray(Kz)
+        projected = np.column_stack([np.einsum("ij,j->i", rows, c) for c in self.dual_coef_.T])
         return -np.linalg.norm(projected - self.target_, axis=1)
 
 

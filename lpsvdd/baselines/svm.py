@@ -58,7 +58,7 @@ class KernelSVM(KernelOneClass):
         *,
         C=1.0,
         nu=0.1,
-        tol=1e-8,
+        tol=1e-6,
         kernel="rbf",
         gamma="half-mean-distance",
         degree=3,
@@ -93,7 +93,7 @@ class KernelSVM(KernelOneClass):
         self.intercept_ = float(machine.intercept_[0])
 
     def _score_kernel(self, Kz, diag):
-        return Kz @ self.dual_coef_ + self.intercept_
+        return np.einsum("ij,j->i", Kz, self.dual_coef_) + self.intercept_
 
     def _natural_offset(self, scores):
         return 0.0
