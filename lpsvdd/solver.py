@@ -191,29 +191,17 @@ def _optimise(problem: Problem, starts, tol, max_iter, work, polish) -> tuple[Va
         # A start near the solution deserves a small mu; should that fail, a large one is safe.
         for mu in (0.1 * value.gap / problem.n, 10.0 / problem.n):
             point = _interior(easier, value, max(mu, 1e-18))
-            value, more = _newton(easier, point, 0.3 * tol, max_iter - n_iter, work, polish)
+            value, more = _newton(easier, point, tol, max_iter - n_iter, work, polish)
             n_iter += more
             if value.gap <= tol or n_iter >= max_iter:
                 break
-        value = _without_dust(easier, value, tol)
     if easier is not problem:
         value = problem.evaluate(problem.feasible(value.alpha), value.radius_sq)
         if not value.gap <= tol and n_iter < max_iter:
             point = _interior(problem, value, 0.1 * max(value.gap, tol) / problem.n)
-            value, more = _newton(problem, point, 0.3 * tol, max_iter - n_iter, work, polish)
+            value, more = _newton(problem, point, tol, max_iter - n_iter, work, polish)
             n_iter += more
     return value, n_iter
-
-
-def _without_dust(problem: Problem, value: Value, tol: float) -> Value:
-    """Set to zero what the barrier left on points inside the ball, if that keeps the gap."""
-    inside = problem.y * (value.d - value.radius_sq) < 0.0
-    dust = inside & (value.alpha > 0.0) & (value.alpha < 1e-6 * value.alpha.max())
-    if not dust.any():
-        return value
-    clean = problem.feasible(np.where(dust, 0.0, value.alpha))
-    cleaned = problem.evaluate(clean, value.radius_sq)
-    return cleaned if cleaned.gap <= max(min(2.0 * value.gap, tol), 1e-3 * tol) else value
 
 
 def _best_start(problem: Problem, starts, tol) -> Value:
@@ -225,7 +213,9 @@ def _best_start(problem: Problem, starts, tol) -> Value:
         candidates.sort(
             key=lambda a: problem.dual_value(a, problem.kernel_times(problem.y * a)), reverse=True
         )
-    value = problem.evaluate(candidates[0], tol=ROUGH)
+    # The weighted mean with little slack to come is no solution: R2 to three digits will do.
+    hopeful = bool(starts) or problem.tau > 0.01
+    value = problem.evaluate(candidates[0], tol=ROUGH if hopeful else 1e-3)
     # The map contracts only where the slack outweighs the kernel; tau says when that can be.
     for _ in range(FIXED_POINT_STEPS if problem.tau > 0.01 else 0):
         if value.gap <= 1e-4 * tol:  # a few more cheap steps give alpha digits that the gap hides
@@ -243,14 +233,14 @@ def _best_start(problem: Problem, starts, tol) -> Value:
     return value
 
 
-def _interior(problem: Problem, value: Value, mu: float):
+def _interior(problem: Problem, value: Value, mu: float) -> tuple[np.ndarray, float]:
     """A point with all variables positive and complementarity near mu, close to the given start."""
     signed = problem.y * (value.d - value.radius_sq)
     # Inside the ball z g = mu and c p z^(p-1) = g nearly: z = (mu / (c p))^(1/p).
     z = np.maximum(signed, np.exp((math.log(mu) - problem.log_rate) / problem.p))
     if problem.p >= 2.0:
-        # Multipliers above 1e3 are unheard of. A primal residual is linear and leaves at the first full
-        # step; a violated power law with a large exponent does not.
+        # Multipliers above 1e3 are unheard of. A primal residual is linear and leaves at the
+        # first full step; a violated power law with a large exponent does not.
         z = np.minimum(z, np.exp((math.log(1e3) - problem.log_rate) / (problem.p - 1.0)))
     alpha = np.maximum(value.alpha, mu / (np.maximum(z - signed, 0.0) + math.sqrt(mu)))
     u = np.maximum(z - signed, mu / alpha)
@@ -258,16 +248,17 @@ def _interior(problem: Problem, value: Value, mu: float):
     g = np.maximum(rate - alpha, mu / z)
     beta = problem.y * alpha
     b = value.radius_sq - float(beta @ problem.kernel_times(beta))
-    return alpha, z, u, g, b
+    return np.array([alpha, z, u, g]), b
 
 
-def _newton(problem: Problem, point, tol, max_iter, work, polish) -> tuple[Value, int]:
+def _newton(problem: Problem, start, tol, max_iter, work, polish) -> tuple[Value, int]:
     """Mehrotra's predictor-corrector from an interior point; returns (value, iterations)."""
     y, p = problem.y, problem.p
-    alpha, z, u, g, b = point
+    point, b = start
     y_diag = y * problem.diag
     iteration = 0
     while True:
+        alpha, z, u, g = point
         beta = y * alpha
         y_alpha = float(y @ alpha)
         k_beta = problem.kernel_times(beta)
@@ -280,7 +271,7 @@ def _newton(problem: Problem, point, tol, max_iter, work, polish) -> tuple[Value
         else:
             boxed = problem.feasible(alpha)
             dual = problem.dual_value(boxed, problem.kernel_times(y * boxed))
-        if primal - dual <= tol * (1.0 + abs(primal)):
+        if primal - dual <= 0.3 * tol * (1.0 + abs(primal)):
             if polish == 0:
                 break
             polish -= 1
@@ -292,45 +283,42 @@ def _newton(problem: Problem, point, tol, max_iter, work, polish) -> tuple[Value
         if factor is None:
             break
         iteration += 1
-        r_power = problem.log_rate + (p - 1.0) * np.log(z) - np.log(total)
-        system = _Newton(
-            problem,
-            factor,
-            (alpha, z, u, g),
-            stretch,
-            total * r_power,
-            signed + u - z,
-            1.0 - y_alpha,
-        )
-        d_alpha, dz, du, dg, _ = system.direction(0.0, 0.0)
-        step = min(1.0, _to_boundary((alpha, z, u, g), (d_alpha, dz, du, dg)))
+        r_power = total * (problem.log_rate + (p - 1.0) * np.log(z) - np.log(total))
+        system = _Newton(y, factor, point, stretch, r_power, signed + u - z, 1.0 - y_alpha)
+        move, _ = system.direction(0.0, 0.0)
+        reached = point + min(1.0, _to_boundary(point, move)) * move
         products = float(alpha @ u + g @ z)
-        reached = float((alpha + step * d_alpha) @ (u + step * du))
-        reached += float((g + step * dg) @ (z + step * dz))
+        reached = float(reached[0] @ reached[2] + reached[1] @ reached[3])
         target = max((reached / products) ** 3, 1e-8) * products / (2 * problem.n)
-        d_alpha, dz, du, dg, db = system.direction(target - d_alpha * du, target - dg * dz)
-        step = min(1.0, STEP * _to_boundary((alpha, z, u, g), (d_alpha, dz, du, dg)))
+        move, db = system.direction(target - move[0] * move[2], target - move[3] * move[1])
+        step = min(1.0, STEP * _to_boundary(point, move))
         if not step > 1e-10 or not math.isfinite(db):
             break
-        alpha = alpha + step * d_alpha
-        z = z + step * dz
-        u = u + step * du
-        g = g + step * dg
+        point = point + step * move
         b += step * db
-    return problem.evaluate(problem.feasible(alpha), b + norm_sq / y_alpha**2), iteration
+    return _settle(problem, alpha, signed, b + norm_sq / y_alpha**2, tol), iteration
+
+
+def _settle(problem: Problem, alpha, signed, radius, tol) -> Value:
+    """The certificate, without the dust that the barrier left on points inside the ball."""
+    dust = (signed < 0.0) & (alpha < 1e-6 * alpha.max())
+    value = problem.evaluate(problem.feasible(np.where(dust, 0.0, alpha)), radius)
+    if value.gap <= tol or not dust.any():
+        return value
+    return problem.evaluate(problem.feasible(alpha), radius)
 
 
 class _Newton:
     """One iteration's linear system: factored once, solved for predictor and corrector."""
 
-    def __init__(self, problem, factor, point, stretch, r_power, r_primal, r_sum) -> None:
-        self.y, self.factor, self.point = problem.y, factor, point
+    def __init__(self, y, factor, point, stretch, r_power, r_primal, r_sum) -> None:
+        self.y, self.factor, self.point = y, factor, point
         self.stretch, self.r_power, self.r_primal, self.r_sum = stretch, r_power, r_primal, r_sum
-        self.ones = np.ones(problem.n)
+        self.ones = np.ones(len(y))
         self.v = dpotrs(factor, self.ones, lower=1)[0]
         self.v_sum = float(self.v @ self.ones)
 
-    def direction(self, target_u, target_z):
+    def direction(self, target_u, target_z) -> tuple[np.ndarray, float]:
         """Newton step towards alpha*u = target_u and g*z = target_z."""
         alpha, z, u, g = self.point
         shift_g = target_z / z - g
@@ -339,16 +327,19 @@ class _Newton:
         right = self.y * (self.r_primal + shift_u - self.stretch * drive)
         x = dpotrs(self.factor, right, lower=1, overwrite_b=1)[0]
         db = (float(x @ self.ones) - self.r_sum) / self.v_sum
-        d_alpha = self.y * (x - db * self.v)
-        dz = self.stretch * (d_alpha + drive)
-        return d_alpha, dz, shift_u - u / alpha * d_alpha, shift_g - g / z * dz, db
+        move = np.empty_like(self.point)
+        move[0] = self.y * (x - db * self.v)
+        move[1] = self.stretch * (move[0] + drive)
+        move[2] = shift_u - u / alpha * move[0]
+        move[3] = shift_g - g / z * move[1]
+        return move, db
 
 
 def _factorise(problem: Problem, diagonal, work):
     """Cholesky factor of 2K/s + diag; a little more is added where rounding asks for it."""
     jitter = 1e-14
     for _ in range(4):
-        np.multiply(problem.gram.K, 2.0 * problem.inv_scale, out=work)
+        np.multiply(problem.gram.K, 2.0 * problem.inv_scale, out=work.T)  # K is symmetric
         work.flat[:: problem.n + 1] += diagonal + jitter
         factor, failed = dpotrf(work, lower=1, clean=0, overwrite_a=1)
         if failed == 0:
@@ -357,7 +348,7 @@ def _factorise(problem: Problem, diagonal, work):
     return None
 
 
-def _to_boundary(values, steps) -> float:
-    """Largest t with values + t * steps >= 0."""
-    worst = min(float((step / value).min()) for value, step in zip(values, steps, strict=True))
-    return -1.0 / worst if worst < 0.0 else np.inf
+def _to_boundary(point: np.ndarray, move: np.ndarray) -> float:
+    """Largest t with point + t * move >= 0."""
+    worst = float((move / point).min())
+    return -1.0 / worst if worst < 0.0 else math.inf
