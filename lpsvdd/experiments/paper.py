@@ -163,7 +163,8 @@ def experiment(
 
 def read_table(path: Path) -> pd.DataFrame:
     """Read a committed table back."""
-    return pd.read_csv(path).fillna({"flag": "", "params": ""})
+    texts = {"flag": str, "params": str, "status": str}
+    return pd.read_csv(path, dtype=texts).fillna(dict.fromkeys(texts, ""))
 
 
 def committed(setting: str, folder: Path | None = None) -> pd.DataFrame:
