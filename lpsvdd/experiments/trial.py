@@ -51,8 +51,9 @@ COLUMNS = (
 """Columns of ``results/pure.csv`` and ``results/negatives.csv``.
 
 ``auc`` and ``auc_val`` (validation) are in percent; ``params``, ``gap`` (relative duality gap,
-empty for methods without one) and ``status`` belong to the selected cell; ``seconds`` is the time
-of the whole grid; ``cells``, ``infeasible``, ``uncertified`` count the grid's cells.
+empty for methods without one) and ``status`` belong to the selected cell; ``seconds`` is the
+processor time of the whole grid, on one thread; ``cells``, ``infeasible``, ``uncertified`` count
+the cells of the grid.
 """
 
 CERTIFIED = ("optimal", "closed form")
@@ -164,9 +165,9 @@ def run_trial(
     trial = prepare(task, options)
     rows = []
     for method in methods:
-        start = time.perf_counter()
+        start = time.process_time()
         chosen = chosen_row(evaluate(trial, method))
-        seconds = time.perf_counter() - start
+        seconds = time.process_time() - start
         row = chosen | {
             "dataset": task.dataset,
             "method": method.name,
