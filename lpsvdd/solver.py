@@ -285,11 +285,16 @@ def _newton(problem: Problem, start, tol, max_iter, work, polish) -> tuple[Value
         iteration += 1
         r_power = total * (problem.log_rate + (p - 1.0) * np.log(z) - np.log(total))
         system = _Newton(y, factor, point, stretch, r_power, signed + u - z, 1.0 - y_alpha)
-        move, _ = system.direction(0.0, 0.0)
-        reached = point + min(1.0, _to_boundary(point, move)) * move
+        move, _ = system.predictor()
+        reach = min(1.0, _to_boundary(point, move))
+        reached = point + reach * move
         products = float(alpha @ u + g @ z)
         reached = float(reached[0] @ reached[2] + reached[1] @ reached[3])
         target = max((reached / products) ** 3, 1e-8) * products / (2 * problem.n)
+        # Second-order terms of the products (Mehrotra) and, as far as the step is to be trusted,
+        # of the two logarithms.
+        curvature = ((move[0] + move[3]) / total) ** 2 - (p - 1.0) * (move[1] / z) ** 2
+        system.r_power += 0.5 * reach**2 * total * curvature
         move, db = system.direction(target - move[0] * move[2], target - move[3] * move[1])
         step = min(1.0, STEP * _to_boundary(point, move))
         if not step > 1e-10 or not math.isfinite(db):
@@ -315,21 +320,33 @@ class _Newton:
         self.y, self.factor, self.point = y, factor, point
         self.stretch, self.r_power, self.r_primal, self.r_sum = stretch, r_power, r_primal, r_sum
         self.ones = np.ones(len(y))
-        self.v = dpotrs(factor, self.ones, lower=1)[0]
+
+    def predictor(self) -> tuple[np.ndarray, float]:
+        """Step towards zero products; the solve for the column of db goes along with it."""
+        right = np.array([self.ones, self._right(*self._shifts(0.0, 0.0))]).T
+        self.v, x = dpotrs(self.factor, right, lower=1)[0].T
         self.v_sum = float(self.v @ self.ones)
+        return self._move(x, *self._shifts(0.0, 0.0))
 
     def direction(self, target_u, target_z) -> tuple[np.ndarray, float]:
-        """Newton step towards alpha*u = target_u and g*z = target_z."""
+        """Step towards alpha*u = target_u and g*z = target_z; ``predictor`` comes first."""
+        shifts = self._shifts(target_u, target_z)
+        x = dpotrs(self.factor, self._right(*shifts), lower=1, overwrite_b=1)[0]
+        return self._move(x, *shifts)
+
+    def _shifts(self, target_u, target_z) -> tuple[np.ndarray, np.ndarray]:
         alpha, z, u, g = self.point
-        shift_g = target_z / z - g
-        shift_u = target_u / alpha - u
-        drive = shift_g - self.r_power
-        right = self.y * (self.r_primal + shift_u - self.stretch * drive)
-        x = dpotrs(self.factor, right, lower=1, overwrite_b=1)[0]
+        return target_u / alpha - u, target_z / z - g
+
+    def _right(self, shift_u, shift_g) -> np.ndarray:
+        return self.y * (self.r_primal + shift_u - self.stretch * (shift_g - self.r_power))
+
+    def _move(self, x, shift_u, shift_g) -> tuple[np.ndarray, float]:
+        alpha, z, u, g = self.point
         db = (float(x @ self.ones) - self.r_sum) / self.v_sum
         move = np.empty_like(self.point)
         move[0] = self.y * (x - db * self.v)
-        move[1] = self.stretch * (move[0] + drive)
+        move[1] = self.stretch * (move[0] + shift_g - self.r_power)
         move[2] = shift_u - u / alpha * move[0]
         move[3] = shift_g - g / z * move[1]
         return move, db
