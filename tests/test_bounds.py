@@ -374,21 +374,6 @@ def test_bound_of_with_negatives_uses_a_stratum():
     assert terms.delta_used < terms.delta
 
 
-@pytest.mark.parametrize(("negatives", "n"), [(False, 60), (True, 60)])
-def test_corrected_bound_covers_in_a_small_simulation(negatives, n):
-    """Light version of results/bound_coverage.csv: no violation, and the deviation is inside."""
-    from lpsvdd.experiments.bound_simulation import repetition
-
-    rows = repetition(
-        negatives=negatives, n=n, ps=(1.0, 2.0), margins=(0.25, 1.0), seed=11, n_test=5000
-    )
-    assert len(rows) == 4
-    for row in rows:
-        assert row["violation"] <= row["risk"] + 1e-12
-        assert row["risk"] - row["empirical"] <= row["complexity"] + row["confidence"]
-        assert row["covered_corrected"]
-
-
 # --- refusals ----------------------------------------------------------------------------------
 
 
