@@ -33,7 +33,7 @@ def check_labels(y: object, n_samples: int) -> np.ndarray:
         raise ValueError(f"y must have shape ({n_samples},), a label a sample; got {labels.shape}")
     if labels.dtype.kind not in "iuf":
         raise ValueError(f"Unknown label type in y: {labels.dtype}; use the numbers +1 and -1")
-    if not np.isin(labels, (-1, 1)).all():
+    if not (np.abs(labels) == 1).all():
         shown = ", ".join(map(str, np.unique(labels)[:5]))
         raise ValueError(
             f"y must hold only +1 (target) and -1 (labelled outlier), or be None; it holds {shown}"

@@ -285,9 +285,10 @@ class Problem:
                 new = self._between_kinks(d, low, high, radius, f_pos - f_neg, slope_sum)
             last_step = abs(new - radius)
             radius = new
+        if self.total_cost < 1e2:
+            return radius
         # Where the cost is huge, one unit in the last place of R2 matters: take the better end.
-        ends = (low, high)
-        return min(ends, key=lambda r: r + self.penalty(y * (d - r)))
+        return min((low, high), key=lambda r: r + self.penalty(y * (d - r)))
 
     def _between_kinks(self, d, low, high, radius, excess, slope_sum) -> float:
         """A safe next R2 where p is near 1 and the sums are nearly step functions of R2.
