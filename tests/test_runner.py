@@ -180,7 +180,16 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_table(tmp_path: Path) -> No
         json.loads(path.read_text())
 
 
-def test_a_cluster_that_loses_a_worker_ends_with_the_same_table(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "own",
+    [
+        pytest.param(False, id="by address"),
+        pytest.param(True, id="started for the run", marks=pytest.mark.slow),
+    ],
+)
+def test_a_cluster_that_loses_a_worker_ends_with_the_same_table(tmp_path: Path, own: bool) -> None:
+    from distributed import LocalCluster
+
     lock = tmp_path / "killed"
 
     def kills_its_worker_once(task: Toy) -> list[dict]:
@@ -190,14 +199,15 @@ def test_a_cluster_that_loses_a_worker_ends_with_the_same_table(tmp_path: Path) 
             os.kill(os.getpid(), signal.SIGKILL)
         return square(task)
 
-    rows = run(
-        kills_its_worker_once,
-        TASKS,
-        signature=SIGNATURE,
-        folder=tmp_path / "results",
-        backend=Dask(n_workers=2),
-        progress=False,
-    )
+    arguments = {"signature": SIGNATURE, "folder": tmp_path / "results", "progress": False}
+    if own:
+        rows = run(kills_its_worker_once, TASKS, backend=Dask(n_workers=2), **arguments)
+    else:
+        with LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster:
+            backend = Dask(scheduler=cluster.scheduler_address)
+            rows = run(kills_its_worker_once, TASKS, backend=backend, **arguments)
     assert lock.exists()
     assert rows == EXPECTED
 
