@@ -178,32 +178,27 @@ def test_report_names_every_part(table):
 
 def test_resume_measures_only_what_is_missing(table_path, tmp_path):
     lines = table_path.read_text().splitlines(keepends=True)
+    missing = next(k for k, line in enumerate(lines) if line.startswith(f"grid,{who.OURS},"))
     copy = tmp_path / "part.csv"
-    copy.write_text("".join(lines[:-3]))
+    kept = "".join(lines[:missing] + lines[missing + 1 :])
+    copy.write_text(kept)
     run(TINY, copy, resume=True, progress=False)
-    resumed, original = read(copy), read(table_path)
-    keys = ["experiment", "contestant", "setting", "n", "p", "c", "c_neg", "status"]
-    assert set(map(tuple, resumed[keys].fillna(-1).to_numpy())) == set(
-        map(tuple, original[keys].fillna(-1).to_numpy())
-    )
-    assert copy.read_text().startswith("".join(lines[:-3]))
+    assert copy.read_text().startswith(kept)
+    added = copy.read_text()[len(kept) :].splitlines()
+    assert [line.split(",")[:7] for line in added] == [lines[missing].split(",")[:7]]
 
 
 def test_a_contestant_that_hangs_is_stopped_and_the_next_one_still_runs():
     with who.Worker() as worker:
         arguments = (who.OURS, 12, "one-class", Cell(2.0, 1.0), 20.0)
-        assert worker.call("measure", *arguments, limit=60.0).status == "optimal"
+        with pytest.raises(KeyError, match="nobody"):  # a mistake here is not a result
+            worker.call("measure", "nobody", *arguments[1:], limit=60.0)
         started = time.perf_counter()
         stopped = worker.call("measure_memory", 2500, "one-class", Cell(2.0, 1.0), limit=0.05)
         assert stopped.status == "time limit" and stopped.alpha is None
         assert time.perf_counter() - started < 10.0
         assert worker.call("measure", *arguments, limit=60.0).status == "optimal"
     assert not multiprocessing.active_children()
-
-
-def test_an_error_of_a_contestant_is_raised_not_recorded():
-    with who.Worker() as worker, pytest.raises(KeyError, match="nobody"):
-        worker.call("measure", "nobody", 12, "one-class", Cell(2.0, 1.0), 20.0, limit=60.0)
 
 
 def test_environment_names_versions_but_no_host_or_folder():
@@ -220,7 +215,7 @@ def test_figures(table, tmp_path):
     assert [p.name for p in paths] == ["time-negatives.svg", "solved-negatives-12.svg"]
     assert all(p.stat().st_size > 1000 for p in paths)
     assert {line.get_label() for line in time_against_n(table).axes[0].containers} >= {who.OURS}
-    titles = [ax.get_title() for ax in solved_map(table, 12).axes]
+    titles = [ax.get_title() or ax.get_title("left") for ax in solved_map(table, 12).axes]
     assert f"{who.OURS}\n40 of 40" in titles and f"{who.SCS}\n0 of 0" in titles
     with pytest.raises(ValueError, match="n = 13"):
         solved_map(table, 13)
