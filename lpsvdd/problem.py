@@ -259,10 +259,14 @@ class Problem:
         last_step = np.inf
         for _ in range(200):
             slack = y * (d - radius)
-            rate = self.multipliers(slack)
-            slope = rate / np.maximum(slack, TINY)
+            safe = np.maximum(slack, TINY)
+            exponent = self.log_rate + power * np.log(safe)
+            shift = max(0.0, float(exponent.max()))  # both sides by exp(shift): no overflow
+            rate = np.exp(exponent - shift)
+            rate[slack <= 0.0] = 0.0
+            slope = rate / safe
             total, balance = float(rate @ self._ones), float(rate @ y)
-            f_pos, f_neg = 0.5 * (total + balance), 1.0 + 0.5 * (total - balance)
+            f_pos, f_neg = 0.5 * (total + balance), math.exp(-shift) + 0.5 * (total - balance)
             if f_pos > f_neg:
                 low = radius
             else:
@@ -272,9 +276,13 @@ class Problem:
                 break
             new = None
             slope_sum, balance = float(slope @ self._ones), float(slope @ y)
-            log_ratio = (math.log(f_pos) - math.log(f_neg)) / power if f_pos > 0.0 else -np.inf
+            log_ratio = -np.inf
+            if f_pos > 0.0:
+                log_ratio = (math.log(f_pos) - math.log(max(f_neg, TINY))) / power
             if log_ratio > -LOG_MAX:
-                descent = 0.5 * ((slope_sum + balance) / f_pos + (slope_sum - balance) / f_neg)
+                descent = 0.5 * (
+                    (slope_sum + balance) / f_pos + (slope_sum - balance) / max(f_neg, TINY)
+                )
                 step = -math.expm1(-log_ratio) / descent
                 if abs(step) < tol * size:
                     # Near a kink a tiny step proves nothing: step past the root to enclose it.
