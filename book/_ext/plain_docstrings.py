@@ -12,6 +12,7 @@ from typing import Any
 from sphinx.application import Sphinx
 
 CODE = re.compile(r"(``.+?``|:[\w:]+:`[^`]*`)")
+PLAIN = re.compile(r"[^\s.:]")  # a line of running text: neither indented nor a directive or field
 ROUTING = re.compile(r"set_\w+_request|get_metadata_routing")
 
 
@@ -26,22 +27,43 @@ def escape(text: str) -> str:
 
 
 def process(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """Rewrite the lines in place, leaving directives and their bodies alone."""
-    body: int | None = None
-    for index, line in enumerate(lines):
+    """Rewrite the lines in place; formulas set apart by indentation become literal blocks."""
+    result: list[str] = []
+    opaque: int | None = None  # indentation of a directive whose body is left alone
+    footnote: int | None = None  # indentation of a numbered reference
+    literal = False
+    previous = ""
+    for line in lines:
         indent = len(line) - len(line.lstrip())
-        if body is not None and line.strip() and indent <= body:
-            body = None
-        if footnote := re.match(r"(\s*)\.\. \[(\d+)\] (.*)", line):
-            lines[index] = f"{footnote[1]}[{footnote[2]}] {escape(footnote[3])}"
-        elif body is not None:
-            continue
-        elif re.match(r"\s*\.\. \w+::", line) or line.rstrip().endswith("::"):
-            body = indent
-        elif not line.lstrip().startswith((":", ">>>")):
-            lines[index] = escape(line)
+        text = line.strip()
+        if text and opaque is not None and indent <= opaque:
+            opaque = None
+        if text and footnote is not None and indent <= footnote:
+            footnote = None
+        if text and indent == 0:
+            literal = False
+        if opaque is not None or literal or not text:
+            result.append(line)
+        elif match := re.match(r"(\s*)\.\. \[(\d+)\] (.*)", line):
+            footnote = indent
+            result += ["", f"{match[1]}[{match[2]}] {escape(match[3])}"]
+        elif footnote is not None:
+            result.append(" " * footnote + escape(text))
+        elif re.match(r"\.\. (math|code|code-block|rubric|seealso)::", text):
+            opaque = indent
+            result.append(line)
+        elif text.startswith(".. ") or text.startswith(">>>"):
+            result.append(line)
+        elif indent >= 4 and result and not result[-1].strip() and PLAIN.match(previous):
+            literal = True
+            result += ["::", "", line]
+        elif match := re.match(r"(\s*:\w+ [^:]+:)(.*)", line):
+            result.append(match[1] + escape(match[2]))
         else:
-            lines[index] = re.sub(r"(?<!\\)\|", r"\\|", line) if line.lstrip()[0] == ":" else line
+            result.append(escape(line))
+        if text:
+            previous = line
+    lines[:] = result
 
 
 def skip(app: Sphinx, what: str, name: str, obj: Any, is_skipped: bool, options: Any) -> bool | None:
