@@ -188,10 +188,12 @@ def _optimise(problem: Problem, starts, tol, max_iter, work, polish) -> tuple[Va
     value = _best_start(easier, starts, tol)
     n_iter = 0
     if not value.gap <= tol or (polish and value.gap > 1e-14):
-        # A start near the solution deserves a small mu; should that fail, a large one is safe.
-        for mu in (0.1 * value.gap / problem.n, 10.0 / problem.n):
+        # A start near the solution deserves a small mu; should that fail, a large one is safe. The
+        # first may use a quarter of the iterations, lest nothing is left for the second.
+        for mu, share in ((0.1 * value.gap / problem.n, 0.25), (10.0 / problem.n, 1.0)):
             point = _interior(easier, value, max(mu, 1e-18))
-            value, more = _newton(easier, point, tol, max_iter - n_iter, work, polish)
+            limit = math.ceil(share * (max_iter - n_iter))
+            value, more = _newton(easier, point, tol, limit, work, polish)
             n_iter += more
             if value.gap <= tol or n_iter >= max_iter:
                 break
