@@ -60,9 +60,12 @@ def gp_path(task: KernelTask, grid: Sequence[Params]) -> list[Cell]:
         noise: spectrum.posterior(projected, task.diag_eval, noise)
         for noise in {params["noise"] for params in grid}
     }
-    return closed_form(
-        grid, (normality(*posterior[params["noise"]], params["criterion"]) for params in grid)
-    )
+
+    def scores(params: Params) -> np.ndarray:
+        mean, variance = posterior[params["noise"]]
+        return normality(mean, variance, params["criterion"])
+
+    return closed_form(grid, map(scores, grid))
 
 
 def kpca_path(task: KernelTask, grid: Sequence[Params]) -> list[Cell]:
@@ -126,8 +129,8 @@ def svdd_path(
     grid. "C" (or "nu", meaning C = 1/(nu · sum of positive weights)) and "C_neg" are the costs. A
     cell with p = 1 and C · sum of positive weights < 1 has no dual solution: status "infeasible".
     """
-    solutions: list[Solution | None] = [None] * len(grid)
-    supports: list[np.ndarray | None] = [None] * len(grid)
+    solutions: dict[int, Solution] = {}
+    supports: dict[int, np.ndarray] = {}
     groups: dict[tuple[Any, ...], list[int]] = {}
     for index, params in enumerate(grid):
         groups.setdefault(tuple(params[name] for name in own), []).append(index)
@@ -138,15 +141,16 @@ def svdd_path(
         kept = np.flatnonzero(weights > 0.0)
         total = float(weights[(task.y > 0) & (weights > 0.0)].sum())
         cells = {i: _cost_cell(grid[i], p, total) for i in members}
-        for i, solution in _solve_cells(task, kept, weights[kept], total, cells).items():
-            solutions[i], supports[i] = solution, kept
-    solved = [i for i, solution in enumerate(solutions) if solution is not None]
-    centres = np.zeros((len(task.y), len(solved)))
-    for column, i in enumerate(solved):
-        centres[supports[i], column] = task.y[supports[i]] * solutions[i].alpha
-    scores = dict(zip(solved, distance_scores(task, centres).T, strict=True))
+        solved = _solve_cells(task, kept, weights[kept], total, cells)
+        solutions |= solved
+        supports |= dict.fromkeys(solved, kept)
+    centres = np.zeros((len(task.y), len(solutions)))
+    for column, (i, solution) in enumerate(solutions.items()):
+        centres[supports[i], column] = task.y[supports[i]] * solution.alpha
+    scores = dict(zip(solutions, distance_scores(task, centres).T, strict=True))
     return [
-        Cell(params, scores.get(i), *_certificate(solutions[i])) for i, params in enumerate(grid)
+        Cell(params, scores.get(i), *_certificate(solutions.get(i)))
+        for i, params in enumerate(grid)
     ]
 
 
@@ -162,7 +166,7 @@ def _solve_cells(task, kept, weights, total, cells) -> dict[int, Solution]:
     p = 1 has its own path: there, unlike for p > 1, some values of C are infeasible.
     """
     K, y = task.K[np.ix_(kept, kept)], task.y[kept]
-    solutions = {}
+    solutions: dict[int, Solution] = {}
     for is_box in (True, False):
         wanted = {
             i: cell
