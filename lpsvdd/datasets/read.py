@@ -44,8 +44,8 @@ def _is_number(cell: str) -> bool:
     return True
 
 
-def read_csv(path: Path) -> Table:
-    """Read a CSV file, plain or gzip-compressed, with or without a header line."""
+def read_rows(path: Path) -> list[list[str]]:
+    """The cells of a CSV file, plain or gzip-compressed, without its empty lines."""
     raw = path.read_bytes()
     if raw[:2] == b"\x1f\x8b":
         raw = gzip.decompress(raw)
@@ -53,7 +53,12 @@ def read_csv(path: Path) -> Table:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} is not a text file in UTF-8") from error
-    rows = [row for row in csv.reader(io.StringIO(text)) if row]
+    return [row for row in csv.reader(io.StringIO(text)) if row]
+
+
+def read_csv(path: Path) -> Table:
+    """Read a CSV file, plain or gzip-compressed, with or without a header line."""
+    rows = read_rows(path)
     if not rows or len(rows[0]) < 2:
         raise ValueError(f"{path} holds no table: expected features, then the class, by commas")
     width = len(rows[0])
