@@ -35,9 +35,13 @@ class Claims(SphinxDirective):
         for claim in claims:
             verdict = judge(claim).verdict
             if verdict != claim.verdict:
-                LOG.warning("claim %s: ledger says %s, check says %s", claim.id, claim.verdict, verdict)
+                LOG.warning(
+                    "claim %s: ledger says %s, check says %s", claim.id, claim.verdict, verdict
+                )
         counts = Counter(claim.verdict for claim in claims)
-        summary = ", ".join(f"{verdict} {counts[verdict]}" for verdict in VERDICTS if counts[verdict])
+        summary = ", ".join(
+            f"{verdict} {counts[verdict]}" for verdict in VERDICTS if counts[verdict]
+        )
         text = f"{len(claims)} claims: {summary}.\n\n{markdown_table(claims)}"
         container = nodes.container(classes=["claims"])
         self.state.nested_parse(StringList(text.splitlines(), "claims.yml"), 0, container)

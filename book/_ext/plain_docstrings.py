@@ -66,7 +66,9 @@ def process(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: li
     lines[:] = result
 
 
-def skip(app: Sphinx, what: str, name: str, obj: Any, is_skipped: bool, options: Any) -> bool | None:
+def skip(
+    app: Sphinx, what: str, name: str, obj: Any, is_skipped: bool, options: Any
+) -> bool | None:
     """Leave out the methods scikit-learn generates for metadata routing."""
     return True if ROUTING.fullmatch(name) else None
 
