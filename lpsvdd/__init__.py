@@ -10,16 +10,28 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from lpsvdd.openset import OpenSetClassifier
     from lpsvdd.solver import Solution, solve, solve_path
     from lpsvdd.svdd import LpSVDD
+    from lpsvdd.weighted import WeightedLpSVDD
 
 __version__ = "0.1.0"
 
-__all__ = ["LpSVDD", "Solution", "__version__", "solve", "solve_path"]
+__all__ = [
+    "LpSVDD",
+    "OpenSetClassifier",
+    "Solution",
+    "WeightedLpSVDD",
+    "__version__",
+    "solve",
+    "solve_path",
+]
 
 _HOME = {
     "LpSVDD": "lpsvdd.svdd",
+    "OpenSetClassifier": "lpsvdd.openset",
     "Solution": "lpsvdd.solver",
+    "WeightedLpSVDD": "lpsvdd.weighted",
     "solve": "lpsvdd.solver",
     "solve_path": "lpsvdd.solver",
 }
