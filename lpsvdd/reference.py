@@ -29,7 +29,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -51,10 +51,11 @@ class ReferenceSolution:
         y'alpha = 1 in the dual; NaN without a point.
     value : optimal value, the same number for primal and dual.
     status : CVXPY's status ("optimal", "optimal_inaccurate", "infeasible", "unbounded",
-        "user_limit", ...), or "solver_error" (an exception of the solver), "overflow" (a
-        coefficient of the statement is not a finite double), "nan" (CVXPY reports success, but
-        the point is not finite).
-    seconds : wall clock from the matrix to the answer, CVXPY's compilation included.
+        "user_limit", ...), or "solver_error" (an exception of the solver), "not installed",
+        "overflow" (a coefficient of the statement is not a finite double), "nan" (CVXPY reports
+        success, but the point is not finite).
+    seconds : wall clock from the matrix to the answer, CVXPY's compilation included;
+        ``cpu_seconds`` the processor time of the same.
     solver_seconds, n_iter : as reported by the solver; NaN and -1 if it reports nothing.
     message : text of the exception and of the warnings raised on the way; empty if none.
     """
@@ -66,6 +67,7 @@ class ReferenceSolution:
     seconds: float
     solver: str
     message: str
+    cpu_seconds: float = float("nan")
     solver_seconds: float = float("nan")
     n_iter: int = -1
 
@@ -160,7 +162,7 @@ def solve_primal(
     import cvxpy as cp
 
     K, y, costs = _validate(K, y, p, c)
-    started = time.perf_counter()
+    started = _now()
     unit, costs = _units(K, y, p, costs) if scaled else (1.0, costs)
     if not (np.isfinite(unit) and np.all(np.isfinite(costs))):
         return _overflow(len(K), solver, started)
@@ -191,7 +193,7 @@ def _solve_dual(
     """The dual with the coefficients ``power`` of alpha^q, or in scaled units with its own."""
     import cvxpy as cp
 
-    started = time.perf_counter()
+    started = _now()
     unit, step = 1.0, np.ones(len(K))
     if scaled:
         unit, costs = _units(K, y, p, costs)
@@ -243,7 +245,7 @@ def _run(
     options: dict[str, Any],
     read: Callable[[], tuple[np.ndarray, float, float]],
     n: int,
-    started: float,
+    started: Moment,
 ) -> ReferenceSolution:
     """Solve, and turn whatever happens into a status and a message."""
     import cvxpy as cp
@@ -255,9 +257,9 @@ def _run(
             problem.solve(solver=solver, **options)
             status = problem.status
         except (cp.error.SolverError, ArithmeticError, np.linalg.LinAlgError) as error:
-            status = "solver_error"
+            status = "solver_error" if solver in cp.installed_solvers() else "not installed"
             messages.append(f"{type(error).__name__}: {error}")
-    seconds = time.perf_counter() - started
+    ended = _now()
     messages += [str(w.message) for w in caught]
     alpha, radius_sq, value = np.full(n, np.nan), float("nan"), float("nan")
     if status in cp.settings.SOLUTION_PRESENT:
@@ -272,7 +274,8 @@ def _run(
         radius_sq=radius_sq,
         value=value,
         status=status,
-        seconds=seconds,
+        seconds=ended.wall - started.wall,
+        cpu_seconds=ended.cpu - started.cpu,
         solver=solver,
         message="; ".join(dict.fromkeys(messages)),
         solver_seconds=float(getattr(stats, "solve_time", None) or np.nan),
@@ -280,16 +283,27 @@ def _run(
     )
 
 
-def _overflow(n: int, solver: str, started: float) -> ReferenceSolution:
+def _overflow(n: int, solver: str, started: Moment) -> ReferenceSolution:
     return ReferenceSolution(
         alpha=np.full(n, np.nan),
         radius_sq=float("nan"),
         value=float("nan"),
         status="overflow",
-        seconds=time.perf_counter() - started,
+        seconds=_now().wall - started.wall,
         solver=solver,
         message="a coefficient of the statement is not a finite double",
     )
+
+
+class Moment(NamedTuple):
+    """Wall clock and processor time."""
+
+    wall: float
+    cpu: float
+
+
+def _now() -> Moment:
+    return Moment(time.perf_counter(), time.process_time())
 
 
 def _cvx_power(x: cp.Variable, exponent: float, cones: Cones) -> cp.Expression:

@@ -15,7 +15,7 @@ from lpsvdd.benchmark import contestants as who
 from lpsvdd.benchmark.grid import COSTS, EXPONENTS, SETTINGS, p1_cells, sample_cells
 from lpsvdd.benchmark.plots import save_all, solved_map, time_against_n
 from lpsvdd.benchmark.report import certified, costs, disagreements, memory, ratios, targets
-from lpsvdd.benchmark.run import COLUMNS, SOLVED_GAP, describe_environment, referee
+from lpsvdd.benchmark.run import COLUMNS, SOLVED_GAP, Task, _row, describe_environment, referee
 from lpsvdd.cli import build
 from lpsvdd.reference import solve_dual
 from lpsvdd.solver import solve
@@ -108,7 +108,7 @@ def test_rows_are_tidy_and_complete(table_path, table):
     grid = table[table["experiment"] == "grid"]
     assert (grid.groupby(["contestant", "setting"]).size().unstack() == [160, 40]).all(axis=None)
     assert table[["cpu", "threads", "platform", "python", "versions"]].notna().all(axis=None)
-    run_rows = grid[grid["status"] != "not run"]
+    run_rows = grid[~grid["status"].isin(["not run", who.NOT_INSTALLED])]
     assert (run_rows["seconds"] > 0).all() and (run_rows["cholesky_units"] > 0).all()
 
 
@@ -119,6 +119,16 @@ def test_cells_that_were_not_run_are_neither_solved_nor_failed(table):
     counts = certified(table).set_index(["setting", "contestant"])
     assert (counts.loc[[(s, who.SCS) for s in SETTINGS], "run"] == 0).all()
     assert (counts.loc[[(s, who.CLARABEL) for s in SETTINGS], "run"] == 2).all()
+
+
+def test_a_solver_that_is_not_installed_is_neither_solved_nor_failed(monkeypatch):
+    monkeypatch.setattr(who, "find_spec", lambda package: None if package == "ecos" else package)
+    cell = Cell(2.0, 1.0)
+    answer = who.measure(who.ECOS, 12, "one-class", cell, 20.0)
+    assert answer.status == "not installed" and answer.alpha is None
+    row = _row(Task("grid", who.ECOS, "one-class", 12, (cell,)), cell, answer, 1.0)
+    assert row["status"] == "not installed"
+    assert row["solved"] == row["gap"] == row["seconds"] == ""
 
 
 def test_ours_solves_every_cell(table):
@@ -138,9 +148,10 @@ def test_summaries_of_a_small_table_by_hand():
     def row(experiment, contestant, c, seconds, gap, **more):
         base = {"setting": "one-class", "n": 50, "p": 2.0, "c_neg": 0.0, "status": "optimal"}
         measured = {"c": c, "seconds": seconds, "gap": gap, "n_iter": 3.0}
-        known = {"cholesky_units": seconds, "solver_seconds": seconds / 2, "memory": np.nan}
+        known = {"cholesky_units": seconds, "wall_seconds": 2 * seconds, "memory": np.nan}
+        times = {"solver_seconds": seconds}
         names = {"experiment": experiment, "contestant": contestant, "solved": gap <= SOLVED_GAP}
-        return base | names | measured | known | more
+        return base | names | measured | known | times | more
 
     table = pd.DataFrame(
         [

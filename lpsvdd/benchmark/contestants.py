@@ -3,7 +3,9 @@
 A contestant turns (K, y, cell) into an ``Answer``. It reports its multipliers, its own idea of its
 status and its time; what the multipliers are worth is for the referee to say. Contestants run in a
 process of their own, so that one that hangs can be stopped and one that crashes takes nothing
-with it, with one BLAS thread each.
+with it, with one BLAS thread each. Times are processor times of that process: with one thread they
+equal the wall clock on an idle machine, and on a busy one they do not count the waiting, of which a
+long solve would get more than a short one.
 """
 
 from __future__ import annotations
@@ -16,39 +18,53 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from lpsvdd.benchmark.grid import Cell, make_problem
+from lpsvdd.benchmark.grid import Cell, all_cells, make_problem
 
 STATM = Path("/proc/self/statm")
+NOT_INSTALLED = "not installed"
 REPEATS = 5
 REPEAT_BUDGET = 0.1  # seconds: short measurements are repeated, the median is kept
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a contestant returns for one cell; ``seconds`` is the median of ``repeats`` runs."""
+    """What a contestant returns for one cell; times are medians of ``repeats`` runs."""
 
     alpha: np.ndarray | None
     seconds: float
     status: str
+    wall_seconds: float = float("nan")
     n_iter: float = float("nan")
     solver_seconds: float = float("nan")
     repeats: int = 1
     memory: float = float("nan")
 
 
+class Timer:
+    """Processor time and wall clock since its creation."""
+
+    def __init__(self) -> None:
+        self._wall, self._cpu = time.perf_counter(), time.process_time()
+
+    def read(self) -> tuple[float, float]:
+        """(processor seconds, wall-clock seconds)."""
+        return time.process_time() - self._cpu, time.perf_counter() - self._wall
+
+
 def ours(K: np.ndarray, y: np.ndarray, cell: Cell, limit: float = np.inf) -> Answer:
     """``lpsvdd.solve`` from a cold start, checks of the input included."""
     from lpsvdd.solver import solve
 
-    started = time.perf_counter()
+    timer = Timer()
     solution = solve(K, y, p=cell.p, c=cell.costs(y))
-    seconds = time.perf_counter() - started
-    return Answer(solution.alpha, seconds, solution.status, solution.n_iter)
+    seconds, wall = timer.read()
+    return Answer(solution.alpha, seconds, solution.status, wall, solution.n_iter)
 
 
 def ours_path(K: np.ndarray, y: np.ndarray, cells: Sequence[Cell]) -> list[Answer]:
@@ -57,10 +73,10 @@ def ours_path(K: np.ndarray, y: np.ndarray, cells: Sequence[Cell]) -> list[Answe
 
     ps, cs = list(dict.fromkeys(c.p for c in cells)), list(dict.fromkeys(c.c for c in cells))
     c_neg = None if cells[0].c_neg is None else list(dict.fromkeys(c.c_neg for c in cells))
-    started = time.perf_counter()
+    timer = Timer()
     solutions = solve_path(K, y, ps=ps, cs=cs, c_neg=c_neg)
-    share = (time.perf_counter() - started) / len(cells)
-    return [Answer(s.alpha, share, s.status, s.n_iter) for s in solutions]
+    share, wall = (t / len(cells) for t in timer.read())
+    return [Answer(s.alpha, share, s.status, wall, s.n_iter) for s in solutions]
 
 
 def cvxpy(
@@ -69,24 +85,26 @@ def cvxpy(
     """The dual as printed, in CVXPY (Diamond and Boyd 2016), compilation included."""
     from lpsvdd.reference import solve_dual
 
+    if find_spec(solver.lower()) is None:  # ECOS has no wheel for Python 3.13
+        return Answer(None, float("nan"), NOT_INSTALLED)
     # ECOS has no time limit of its own; its process is stopped instead.
     limits = {"CLARABEL": {"time_limit": limit}, "SCS": {"time_limit_secs": limit}}
     got = solve_dual(K, y, cell.p, cell.costs(y), solver, cones=cones, **limits.get(solver, {}))
     n_iter = got.n_iter if got.n_iter >= 0 else float("nan")
     alpha = got.alpha if np.all(np.isfinite(got.alpha)) else None
-    return Answer(alpha, got.seconds, got.status, n_iter, got.solver_seconds)
+    return Answer(alpha, got.cpu_seconds, got.status, got.seconds, n_iter, got.solver_seconds)
 
 
 def one_class_svm(tol: float, K: np.ndarray, y: np.ndarray, cell: Cell, limit: float) -> Answer:
     """scikit-learn's OneClassSVM (LIBSVM), the same problem at p = 1 with nu = 1/(n c)."""
     from sklearn.svm import OneClassSVM
 
-    started = time.perf_counter()
+    timer = Timer()
     model = OneClassSVM(kernel="precomputed", nu=1.0 / (len(K) * cell.c), tol=tol).fit(K)
-    seconds = time.perf_counter() - started
+    seconds, wall = timer.read()
     alpha = np.zeros(len(K))
     alpha[model.support_] = cell.c * model.dual_coef_[0]
-    return Answer(alpha, seconds, "optimal", float(np.max(model.n_iter_)))
+    return Answer(alpha, seconds, "optimal", wall, float(np.max(model.n_iter_)))
 
 
 OURS, PATH = "lpsvdd", "lpsvdd path"
@@ -113,8 +131,7 @@ def measure(contestant: str, n: int, setting: str, cell: Cell, limit: float) -> 
     answers: list[Answer] = []
     while len(answers) < REPEATS and sum(a.seconds for a in answers) < REPEAT_BUDGET:
         answers.append(call(K, y, cell, limit))
-    seconds = statistics.median(a.seconds for a in answers)
-    return replace(answers[-1], seconds=seconds, repeats=len(answers))
+    return _median(answers)
 
 
 def measure_path(n: int, setting: str, cells: Sequence[Cell]) -> list[Answer]:
@@ -123,8 +140,17 @@ def measure_path(n: int, setting: str, cells: Sequence[Cell]) -> list[Answer]:
     runs: list[list[Answer]] = []
     while len(runs) < REPEATS and sum(r[0].seconds * len(r) for r in runs) < REPEAT_BUDGET:
         runs.append(ours_path(K, y, cells))
-    seconds = statistics.median(r[0].seconds for r in runs)
-    return [replace(a, seconds=seconds, repeats=len(runs)) for a in runs[-1]]
+    return [_median(answers) for answers in zip(*runs, strict=True)]
+
+
+def _median(answers: Sequence[Answer]) -> Answer:
+    """The last answer, with the median times of all."""
+    return replace(
+        answers[-1],
+        seconds=statistics.median(a.seconds for a in answers),
+        wall_seconds=statistics.median(a.wall_seconds for a in answers),
+        repeats=len(answers),
+    )
 
 
 def measure_cholesky(n: int, setting: str) -> Answer:
@@ -133,12 +159,13 @@ def measure_cholesky(n: int, setting: str) -> Answer:
 
     K, _ = _problem(n, setting)
     A = K + np.eye(n)
-    times: list[float] = []
-    while len(times) < 5 or (sum(times) < 2.0 * REPEAT_BUDGET and len(times) < 200):
-        started = time.perf_counter()
+    runs: list[Answer] = []
+    while len(runs) < 5 or (sum(r.seconds for r in runs) < 0.2 and len(runs) < 200):
+        timer = Timer()
         cholesky(A, lower=True)
-        times.append(time.perf_counter() - started)
-    return Answer(None, statistics.median(times), "reference", repeats=len(times))
+        seconds, wall = timer.read()
+        runs.append(Answer(None, seconds, "reference", wall))
+    return _median(runs)
 
 
 def measure_memory(n: int, setting: str, cell: Cell) -> list[Answer]:
@@ -197,7 +224,7 @@ class Worker:
         except (EOFError, BrokenPipeError, ConnectionResetError):
             status = "crashed"
         self.close()
-        return Answer(None, time.perf_counter() - started, status)
+        return Answer(None, float("nan"), status, time.perf_counter() - started)
 
     def _start(self) -> None:
         if self._process is not None:
@@ -207,6 +234,7 @@ class Worker:
         self._process = context.Process(target=_serve, args=(far_end,), daemon=True)
         self._process.start()
         far_end.close()
+        self._pipe.recv()  # ready: libraries are loaded
 
     def _warm_up(self, contestant: str) -> None:
         """One tiny problem first: imports and first calls are not part of anybody's time."""
@@ -241,6 +269,8 @@ def _serve(pipe: Any) -> None:
     with threadpool_limits(1), warnings.catch_warnings():
         # A solver that stops early says so in its status, and the referee sees the gap.
         warnings.simplefilter("ignore", category=ConvergenceWarning)
+        ours_path(*_problem(4, "one-class"), all_cells("one-class"))
+        pipe.send("ready")
         while True:
             try:
                 name, args = pipe.recv()

@@ -4,7 +4,7 @@ The referee alone decides what an answer is worth. It makes the returned multipl
 (non-negative, within the box at p = 1, rescaled to y'alpha = 1), computes the relative duality gap
 with ``lpsvdd.problem`` and calls a cell solved where the gap is at most ``SOLVED_GAP``. An answer
 without finite multipliers has no gap and is not solved. A cell left out of a sample has status
-"not run" and is neither solved nor failed.
+"not run", one of a solver that is absent "not installed"; it is neither solved nor failed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SOLVED_GAP = 1e-6
 KEY = ("experiment", "contestant", "setting", "n", "p", "c", "c_neg")
 MEASURED = (
     "seconds", "gap", "status", "solved", "n_iter", "cholesky_units",
-    "solver_seconds", "repeats", "memory",
+    "wall_seconds", "solver_seconds", "repeats", "memory",
 )  # fmt: skip
 ENVIRONMENT = ("started", "cpu", "threads", "platform", "python", "versions")
 COLUMNS = (*KEY, *MEASURED, *ENVIRONMENT)
@@ -76,10 +76,10 @@ PROFILES = {
     "full": Profile(
         sizes=(16, 50, 150, 350, 1000),
         samples={
-            (who.CLARABEL, ONE_CLASS): {1000: 10},
-            (who.CLARABEL, NEGATIVES): {350: 40, 1000: 10},
-            (who.CLARABEL_POWER, ONE_CLASS): {1000: 10},
-            (who.CLARABEL_POWER, NEGATIVES): {350: 40, 1000: 10},
+            (who.CLARABEL, ONE_CLASS): {1000: 20},
+            (who.CLARABEL, NEGATIVES): {350: 40, 1000: 20},
+            (who.CLARABEL_POWER, ONE_CLASS): {1000: 20},
+            (who.CLARABEL_POWER, NEGATIVES): {350: 40, 1000: 20},
             (who.ECOS, ONE_CLASS): {350: 10, 1000: 2},
             (who.ECOS, NEGATIVES): {150: 40, 350: 10, 1000: 2},
             (who.SCS, ONE_CLASS): {350: 10, 1000: 2},
@@ -178,7 +178,7 @@ def _measure(
         return
     place = (task.n, task.setting)
     if place not in units:
-        answer = worker.call("measure_cholesky", *place, limit=limit)
+        answer = worker.call("measure_cholesky", *place, limit=600.0)
         units[place] = answer.seconds
         unit_task = Task("unit", "scipy.linalg.cholesky", task.setting, task.n, ())
         yield _row(unit_task, None, answer, units[place])
@@ -211,7 +211,7 @@ def _gram(n: int, setting: str) -> tuple[Gram, np.ndarray]:
 
 
 def _row(task: Task, cell: Cell | None, answer: who.Answer, unit: float) -> dict[str, Any]:
-    judged = cell is not None and answer.status != "not run"
+    judged = cell is not None and answer.status not in ("not run", who.NOT_INSTALLED)
     gap = referee(task.n, task.setting, cell, answer.alpha) if judged else float("nan")
     measured = {
         "seconds": answer.seconds,
@@ -220,6 +220,7 @@ def _row(task: Task, cell: Cell | None, answer: who.Answer, unit: float) -> dict
         "solved": bool(gap <= SOLVED_GAP) if judged else "",
         "n_iter": answer.n_iter,
         "cholesky_units": answer.seconds / unit,
+        "wall_seconds": answer.wall_seconds,
         "solver_seconds": answer.solver_seconds,
         "repeats": answer.repeats,
         "memory": answer.memory,
