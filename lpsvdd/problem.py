@@ -81,26 +81,29 @@ class Problem:
 
     def __init__(self, gram: Gram | np.ndarray, y=None, *, p: float, c) -> None:
         self.gram = gram if isinstance(gram, Gram) else Gram.check(gram)
-        n = len(self.gram.diag)
-        self.n = n
-        self.y = check_labels(y, n)
-        self.p = check_exponent(p)
-        self.cost = check_costs(c, n)
+        self.n = len(self.gram.diag)
+        self.y = check_labels(y, self.n)
         self.positive = self.y > 0.0
-        self._ones = np.ones(n)
         self.has_negatives = not self.positive.all()
-        self.total_cost = float(self.cost[self.positive].sum())
-        log_spread = np.log(self.gram.spread)
-        if self.p > 1.0:
-            log_tau = -np.log(self.p * self.total_cost) / (self.p - 1.0)
-        else:
-            log_tau = -np.inf
-        self.log_scale = float(max(log_spread, log_tau))
-        self.inv_scale = float(np.exp(-self.log_scale))
-        self.tau = float(np.exp(log_tau - self.log_scale))
+        self._ones = np.ones(self.n)
+        self._scale(check_exponent(p), check_costs(c, self.n))
+
+    def at(self, *, p: float, c) -> Problem:
+        """The same points with another exponent and other costs."""
+        other = copy.copy(self)
+        other._scale(check_exponent(p), check_costs(c, self.n))
+        return other
+
+    def _scale(self, p: float, cost: np.ndarray) -> None:
+        self.p, self.cost = p, cost
+        self.total_cost = float(cost[self.positive].sum())
+        log_tau = -math.log(p * self.total_cost) / (p - 1.0) if p > 1.0 else -math.inf
+        self.log_scale = max(math.log(self.gram.spread), log_tau)
+        self.inv_scale = math.exp(-self.log_scale)
+        self.tau = math.exp(log_tau - self.log_scale)
         self.diag = self.gram.diag * self.inv_scale
         #: log(c_i p) in scaled units: alpha_i = exp(log_rate_i + (p - 1) log z_i)
-        self.log_rate = np.log(self.cost * self.p) + (self.p - 1.0) * self.log_scale
+        self.log_rate = np.log(cost * p) + (p - 1.0) * self.log_scale
 
     def hardened(self, largest_alpha: float) -> Problem:
         """The same problem with costs beyond effect lowered, or itself if there are none.
@@ -348,7 +351,7 @@ def check_costs(c: object, n_samples: int) -> np.ndarray:
     cost = np.asarray(c)
     if cost.dtype.kind not in "fiu" or cost.shape not in ((), (1,), (n_samples,)):
         raise ValueError(f"c must be a number or {n_samples} numbers, got {c!r}")
-    cost = np.broadcast_to(cost.astype(float), (n_samples,))
+    cost = np.full(n_samples, cost, dtype=float)
     if not (np.isfinite(cost).all() and (cost > 0.0).all()):
         raise ValueError("c must be positive and finite")
     return cost

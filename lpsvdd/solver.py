@@ -36,7 +36,7 @@ from lpsvdd.problem import Gram, Problem, Value, check_costs
 
 STEP = 0.995  # fraction of the way to the boundary
 FIXED_POINT_STEPS = 6
-ROUGH = 1e-9  # how well R2 is known while starts are compared
+ROUGH = 1e-10  # how well R2 is known at a start; the gap holds for any R2
 
 
 @dataclass(frozen=True)
@@ -124,16 +124,15 @@ def solve_path(
     weight = 1.0 if sample_weight is None else check_costs(sample_weight, n)
     axes: list[Sequence] = [list(ps), list(cs), [None] if c_neg is None else list(c_neg)]
     work = _workspace(n)
+    points = Problem(gram, y, p=2.0, c=1.0)
     solved: dict[tuple[int, ...], Solution] = {}
     for cell in itertools.product(*(range(len(axis)) for axis in axes)):
         p, c, c_minus = (axis[i] for axis, i in zip(axes, cell, strict=True))
         cost = np.where(y > 0.0, c, c if c_minus is None else c_minus) * weight
-        problem = Problem(gram, y, p=p, c=cost)
-        neighbours = (
-            solved.get(tuple(i - (k == axis) for k, i in enumerate(cell))) for axis in range(3)
-        )
-        starts = [s.alpha for s in neighbours if s is not None]
-        solved[cell] = _solve(problem, starts, tol, max_iter, work, c, c_minus)
+        i, j, k = cell
+        neighbours = (solved.get(key) for key in ((i - 1, j, k), (i, j - 1, k), (i, j, k - 1)))
+        starts = [s for s in neighbours if s is not None]
+        solved[cell] = _solve(points.at(p=p, c=cost), starts, tol, max_iter, work, c, c_minus)
     return list(solved.values())
 
 
@@ -208,19 +207,20 @@ def _optimise(problem: Problem, starts, tol, max_iter, work, polish) -> tuple[Va
 
 def _best_start(problem: Problem, starts, tol) -> Value:
     """The start with the highest dual value, improved by the fixed-point map while that helps."""
-    candidates = [problem.weighted_mean(), *starts]
+    candidates = [(problem.weighted_mean(), None)]
+    candidates += [(s.alpha, s.radius_sq * problem.inv_scale) for s in starts]
     if problem.p == 1.0:
-        candidates = [problem.feasible(alpha) for alpha in candidates]
+        candidates = [(problem.feasible(alpha), radius) for alpha, radius in candidates]
+    alpha, radius = candidates[0]
     if starts:
-        candidates.sort(
-            key=lambda a: problem.dual_value(a, problem.kernel_times(problem.y * a)), reverse=True
-        )
+        duals = [problem.dual_value(a, problem.kernel_times(problem.y * a)) for a, _ in candidates]
+        alpha, radius = candidates[int(np.argmax(np.nan_to_num(duals, nan=-np.inf)))]
     # The weighted mean with little slack to come is no solution: R2 to three digits will do.
     hopeful = bool(starts) or problem.tau > 0.01
-    value = problem.evaluate(candidates[0], tol=ROUGH if hopeful else 1e-3)
+    value = problem.evaluate(alpha, radius, ROUGH if hopeful else 1e-3)
     # The map contracts only where the slack outweighs the kernel; tau says when that can be.
     for _ in range(FIXED_POINT_STEPS if problem.tau > 0.01 else 0):
-        if value.gap <= 1e-4 * tol:  # a few more cheap steps give alpha digits that the gap hides
+        if value.gap <= 1e-3 * tol:  # a few more cheap steps give alpha digits that the gap hides
             break
         alpha = problem.multipliers(problem.y * (value.d - value.radius_sq))
         total = float(problem.y @ alpha)
@@ -230,8 +230,6 @@ def _best_start(problem: Problem, starts, tol) -> Value:
         if not new.gap < 0.5 * value.gap:
             break
         value = new
-    if value.gap <= tol:
-        value = problem.evaluate(value.alpha, value.radius_sq)
     return value
 
 
