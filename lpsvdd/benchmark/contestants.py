@@ -172,21 +172,20 @@ def measure_memory(n: int, setting: str, cell: Cell) -> list[Answer]:
     """Peak memory of one solve in n x n doubles, K itself included: allocations, then pages.
 
     Allocations are those NumPy reports to tracemalloc; pages are the growth of the resident set,
-    which also sees LAPACK's own work space. The path allocates nothing larger than one solve does.
+    which also sees LAPACK's own work space.
     """
     import resource
     import tracemalloc
 
     unit = 8.0 * n * n
     ours(*_problem(50, setting), cell)  # load every library before the first reading
+    before = int(STATM.read_text().split()[1]) if STATM.exists() else None
     K, y = _problem(n, setting)
     solution = ours(K, y, cell)
     readings = {}
-    if STATM.exists():  # Linux
-        # The high-water mark of the process includes making K, which needs less than solving does.
-        base = int(STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") - K.nbytes
+    if before is not None:  # Linux; the peak of the process, so the making of K counts as well
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-        readings["pages"] = (peak - base) / unit
+        readings["pages"] = (peak - before * os.sysconf("SC_PAGE_SIZE")) / unit
     tracemalloc.start()
     ours(K, y, cell)
     readings["allocations"] = (tracemalloc.get_traced_memory()[1] + K.nbytes) / unit

@@ -14,7 +14,7 @@ def register(app: typer.Typer) -> None:
     @app.command()
     def bench(
         profile: Annotated[
-            str, typer.Option(help="quick (under a minute) or full (about 20 minutes).")
+            str, typer.Option(help="quick (under a minute) or full (tens of minutes).")
         ] = "full",
         output: Annotated[
             Path | None,
