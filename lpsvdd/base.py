@@ -178,6 +178,11 @@ class KernelOneClass(OutlierMixin, BaseEstimator):
         """+1 for accepted (normal) samples, -1 for outliers."""
         return np.where(self.decision_function(X, diag=diag) >= 0.0, 1, -1)
 
+    def fit_predict(self, X, y=None, **fit_params):
+        """Fit and give +1 or -1 for the training samples themselves."""
+        self.fit(X, y, **fit_params)
+        return self.predict(X, diag=self.diag_fit_ if self.kernel == "precomputed" else None)
+
     def rethreshold(self, X, *, quantile=None, false_alarm_rate=None, diag=None):
         """Move the threshold using held-out normal samples; the model itself is not refitted.
 

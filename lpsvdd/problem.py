@@ -334,7 +334,11 @@ class Problem:
 
 def certify(K, y=None, *, p: float, c, alpha) -> Certificate:
     """Certificate of somebody else's alpha: made feasible first, then judged by its gap."""
-    return Problem(K, y, p=p, c=c).certificate(np.asarray(alpha, dtype=float))
+    problem = Problem(K, y, p=p, c=c)
+    alpha = np.asarray(alpha, dtype=float)
+    if alpha.shape != (problem.n,) or not np.isfinite(alpha).all():
+        raise ValueError(f"alpha must be {problem.n} finite numbers")
+    return problem.certificate(alpha)
 
 
 def check_exponent(p: object) -> float:

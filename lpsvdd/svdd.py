@@ -11,6 +11,8 @@ from lpsvdd.base import KernelOneClass
 from lpsvdd.problem import check_exponent
 from lpsvdd.solver import check_tolerance, solve
 
+SURFACE = 1e-8  # a distance from the surface that counts as none at p = 1, relative to max d
+
 
 class LpSVDD(KernelOneClass):
     r"""Support vector data description with an lp slack norm.
@@ -161,6 +163,11 @@ class LpSVDD(KernelOneClass):
             self.dual_coef_ @ K[np.ix_(self.support_, self.support_)] @ self.dual_coef_
         )
         self.radius_sq_ = solution.radius_sq
+        if self.p == 1.0 and self.radius_sq_ > 0.0:
+            # For p = 1 free support vectors lie on the surface; rounding must not put them outside.
+            d = -self._score_kernel(K, self.diag_fit_)
+            on_surface = (y > 0) & (np.abs(d - self.radius_sq_) <= SURFACE * d.max())
+            self.radius_sq_ = float(max([self.radius_sq_, *d[on_surface]])) + 1e-13 * d.max()
         if not kept.all():  # a removed sample has no cost, but its slack is still a fact
             d = -self._score_kernel(K, self.diag_fit_)
             self.slack_ = np.maximum(y * (d - self.radius_sq_), 0.0)

@@ -33,6 +33,7 @@ def data() -> tuple[np.ndarray, np.ndarray]:
     "estimator",
     [
         LpSVDD(),
+        LpSVDD(p=1.0, nu=0.2),
         LpSVDD(p=1.2, kernel="linear", contamination=0.1),
         LpSVDD(p=5.0, kernel="poly", degree=2, gamma=0.1),
     ],
@@ -283,6 +284,23 @@ def test_contamination_is_a_quantile_of_the_positive_training_scores(data, share
     positive = model.score_samples(X[y > 0])
     assert model.offset_ == pytest.approx(np.quantile(positive, share))
     assert np.mean(model.predict(X[y > 0]) < 0) == pytest.approx(share, abs=1 / 40)
+
+
+@pytest.mark.parametrize("C", [0.2, 1.0, 5.0, 100.0])
+def test_at_p_one_the_hard_ball_accepts_every_training_sample(data, C):
+    X, _ = data
+    model = LpSVDD(p=1.0, C=C).fit(X)
+    if C >= 1.0:
+        assert (model.predict(X) == 1).all()
+    outside = model.predict(X) == -1
+    np.testing.assert_allclose(model.alpha_[outside], C, rtol=1e-6)
+
+
+def test_fit_predict_knows_the_training_diagonal(data):
+    X, _ = data
+    np.testing.assert_array_equal(
+        LpSVDD(kernel="precomputed").fit_predict(X @ X.T), LpSVDD(kernel="linear").fit_predict(X)
+    )
 
 
 def test_rethreshold_moves_the_threshold_and_nothing_else(data):

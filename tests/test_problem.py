@@ -142,6 +142,13 @@ def test_points_far_from_the_origin_keep_their_digits():
     assert moved.primal == pytest.approx(near.primal, rel=1e-6)
 
 
+@pytest.mark.parametrize("alpha", [np.full(20, np.nan), np.ones(19)])
+def test_nothing_is_certified_that_is_no_alpha(alpha):
+    K, y = gaussian()
+    with pytest.raises(ValueError, match="alpha must be 20 finite"):
+        certify(K, y, p=1.2, c=1e-4, alpha=alpha)
+
+
 def test_an_indefinite_kernel_is_refused_with_its_lowest_eigenvalue():
     K = np.eye(4)
     K[0, 1] = K[1, 0] = 1.5
