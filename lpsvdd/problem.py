@@ -104,6 +104,7 @@ class Problem:
         self.diag = self.gram.diag * self.inv_scale
         #: log(c_i p) in scaled units: alpha_i = exp(log_rate_i + (p - 1) log z_i)
         self.log_rate = np.log(cost * p) + (p - 1.0) * self.log_scale
+        self._steep = float(self.log_rate.max()) > 0.5 * LOG_MAX
 
     def hardened(self, largest_alpha: float) -> Problem:
         """The same problem with costs beyond effect lowered, or itself if there are none.
@@ -116,6 +117,7 @@ class Problem:
             return self
         softer = copy.copy(self)
         softer.log_rate = np.minimum(self.log_rate, ceiling)
+        softer._steep = ceiling > 0.5 * LOG_MAX
         softer.cost = np.minimum(
             self.cost, np.exp(ceiling - (self.p - 1.0) * self.log_scale) / self.p
         )
@@ -203,16 +205,22 @@ class Problem:
         low, high = float(d.min()) - self.tau, float(d[self.positive].max())
         radius = low if guess is None or not low < guess < high else guess
         last_step = np.inf
+        shift, unit = 0.0, 1.0
         for _ in range(200):
-            slack = y * (d - radius)
+            slack = y * (d - radius) if self.has_negatives else d - radius
             safe = np.maximum(slack, TINY)
-            exponent = self.log_rate + power * np.log(safe)
-            shift = max(0.0, float(exponent.max()))  # both sides by exp(shift): no overflow
-            rate = np.exp(exponent - shift)
+            exponent = np.log(safe)
+            exponent *= power
+            exponent += self.log_rate
+            if self._steep:  # both sides by exp(shift), lest they overflow
+                shift = max(0.0, float(exponent.max()))
+                exponent -= shift
+                unit = math.exp(-shift)
+            rate = np.exp(exponent, out=exponent)
             rate[slack <= 0.0] = 0.0
             slope = rate / safe
-            total, balance = float(rate @ self._ones), float(rate @ y)
-            f_pos, f_neg = 0.5 * (total + balance), math.exp(-shift) + 0.5 * (total - balance)
+            f_pos, f_neg = self._by_label(rate)
+            f_neg += unit
             if f_pos > f_neg:
                 low = radius
             else:
@@ -221,28 +229,36 @@ class Problem:
             if high - low <= 4.0 * tol * size or f_pos == f_neg:
                 break
             new = None
-            slope_sum, balance = float(slope @ self._ones), float(slope @ y)
+            g_pos, g_neg = self._by_label(slope)
             log_ratio = -np.inf
             if f_pos > 0.0:
                 log_ratio = (math.log(f_pos) - math.log(max(f_neg, TINY))) / power
             if log_ratio > -LOG_MAX:
-                descent = 0.5 * (
-                    (slope_sum + balance) / f_pos + (slope_sum - balance) / max(f_neg, TINY)
-                )
+                descent = g_pos / f_pos + g_neg / max(f_neg, TINY)
                 step = -math.expm1(-log_ratio) / descent
                 if abs(step) < tol * size:
+                    if self.p >= 2.0:
+                        break
                     # Near a kink a tiny step proves nothing: step past the root to enclose it.
                     new = radius + math.copysign(2.0 * tol * size, step)
                 elif abs(step) <= 0.5 * last_step:
                     new = radius + step
             if new is None or not low < new < high:
-                new = self._between_kinks(d, low, high, radius, f_pos - f_neg, slope_sum)
+                new = self._between_kinks(d, low, high, radius, f_pos - f_neg, g_pos + g_neg)
             last_step = abs(new - radius)
             radius = new
         if self.total_cost < 1e2:
             return radius
         # Where the cost is huge, one unit in the last place of R2 matters: take the better end.
         return min((low, high), key=lambda r: r + self.penalty(y * (d - r)))
+
+    def _by_label(self, values: np.ndarray) -> tuple[float, float]:
+        """Sum over the positives, sum over the negatives."""
+        total = float(values @ self._ones)
+        if not self.has_negatives:
+            return total, 0.0
+        balance = float(values @ self.y)
+        return 0.5 * (total + balance), 0.5 * (total - balance)
 
     def _between_kinks(self, d, low, high, radius, excess, slope_sum) -> float:
         """A safe next R2 where p is near 1 and the sums are nearly step functions of R2.

@@ -264,17 +264,14 @@ def _newton(problem: Problem, start, tol, max_iter, work, polish) -> tuple[Value
         k_beta = problem.kernel_times(beta)
         norm_sq = float(beta @ k_beta)
         signed = y_diag - y * (2.0 * k_beta + b)
-        # (beta, b) as it stands is a primal point, alpha / y'alpha a dual one: a gap for nothing.
-        primal = b + norm_sq + problem.penalty(signed)
-        if p > 1.0:
-            dual = problem.dual_value(alpha / y_alpha, k_beta / y_alpha)
-        else:
-            boxed = problem.feasible(alpha)
-            dual = problem.dual_value(boxed, problem.kernel_times(y * boxed))
-        if primal - dual <= 0.3 * tol * (1.0 + abs(primal)):
-            if polish == 0:
-                break
-            polish -= 1
+        products = float(alpha @ u + g @ z)
+        # The gap holds the products alpha*u; while these are large it need not be looked at.
+        if products <= 1e4 * tol * (1.0 + abs(b)):
+            gap = _gap_of_point(problem, alpha, y_alpha, k_beta, b + norm_sq, signed)
+            if gap <= 0.3 * tol:
+                if polish == 0:
+                    break
+                polish -= 1
         if iteration == max_iter:
             break
         total = alpha + g
@@ -288,7 +285,6 @@ def _newton(problem: Problem, start, tol, max_iter, work, polish) -> tuple[Value
         move, _ = system.predictor()
         reach = min(1.0, _to_boundary(point, move))
         reached = point + reach * move
-        products = float(alpha @ u + g @ z)
         reached = float(reached[0] @ reached[2] + reached[1] @ reached[3])
         target = max((reached / products) ** 3, 1e-8) * products / (2 * problem.n)
         # Second-order terms of the products (Mehrotra) and, as far as the step is to be trusted,
@@ -302,6 +298,17 @@ def _newton(problem: Problem, start, tol, max_iter, work, polish) -> tuple[Value
         point = point + step * move
         b += step * db
     return _settle(problem, alpha, signed, b + norm_sq / y_alpha**2, tol), iteration
+
+
+def _gap_of_point(problem: Problem, alpha, y_alpha, k_beta, radius, signed) -> float:
+    """Relative gap of (beta, b), a primal point as it stands, and alpha / y'alpha, a dual one."""
+    primal = radius + problem.penalty(signed)
+    if problem.p > 1.0:
+        dual = problem.dual_value(alpha / y_alpha, k_beta / y_alpha)
+    else:
+        boxed = problem.feasible(alpha)
+        dual = problem.dual_value(boxed, problem.kernel_times(problem.y * boxed))
+    return (primal - dual) / (1.0 + abs(primal))
 
 
 def _settle(problem: Problem, alpha, signed, radius, tol) -> Value:
@@ -323,20 +330,19 @@ class _Newton:
 
     def predictor(self) -> tuple[np.ndarray, float]:
         """Step towards zero products; the solve for the column of db goes along with it."""
-        right = np.array([self.ones, self._right(*self._shifts(0.0, 0.0))]).T
+        _, _, u, g = self.point
+        shifts = -u, -g
+        right = np.array([self.ones, self._right(*shifts)]).T
         self.v, x = dpotrs(self.factor, right, lower=1)[0].T
         self.v_sum = float(self.v @ self.ones)
-        return self._move(x, *self._shifts(0.0, 0.0))
+        return self._move(x, *shifts)
 
     def direction(self, target_u, target_z) -> tuple[np.ndarray, float]:
         """Step towards alpha*u = target_u and g*z = target_z; ``predictor`` comes first."""
-        shifts = self._shifts(target_u, target_z)
+        alpha, z, u, g = self.point
+        shifts = target_u / alpha - u, target_z / z - g
         x = dpotrs(self.factor, self._right(*shifts), lower=1, overwrite_b=1)[0]
         return self._move(x, *shifts)
-
-    def _shifts(self, target_u, target_z) -> tuple[np.ndarray, np.ndarray]:
-        alpha, z, u, g = self.point
-        return target_u / alpha - u, target_z / z - g
 
     def _right(self, shift_u, shift_g) -> np.ndarray:
         return self.y * (self.r_primal + shift_u - self.stretch * (shift_g - self.r_power))
