@@ -1,6 +1,6 @@
 """Open every page of the rendered book in headless Chromium and report what is wrong with it.
 
-    python tests/browser/check_book.py _build/html [--screenshots FOLDER] [--self-test]
+    python tests/browser/check_book.py _build/html [--screenshots FOLDER] [--only PAGE ...]
 
 A page fails on: a console error or exception, a failed request, a request that leaves the book, TeX
 that was not rendered, an image that did not load or has no alternative text, a link to a file or
@@ -66,8 +66,9 @@ def broken_links(path: Path, anchors: dict[Path, Anchors]) -> Iterator[str]:
         if not target.is_file():
             yield link
         elif fragment and target.suffix == ".html":
-            known = anchors.setdefault(target, Anchors(target)).ids
-            if unquote(fragment) not in known:
+            if target not in anchors:  # each page is parsed once
+                anchors[target] = Anchors(target)
+            if unquote(fragment) not in anchors[target].ids:
                 yield link
 
 
@@ -147,12 +148,13 @@ async def check_theme(page: Page, path: Path) -> list[tuple[str, str]]:
 
 
 async def take_screenshots(page: Page, path: Path, root: Path, folder: Path) -> None:
-    """The page on a desktop, in dark mode, and on a phone."""
+    """The page on a desktop and on a phone, light and dark."""
     name = "-".join(path.relative_to(root).with_suffix("").parts)
     for kind, size, theme in (
         ("desktop", DESKTOP, "light"),
         ("dark", DESKTOP, "dark"),
         ("phone", PHONE, "light"),
+        ("phone-dark", PHONE, "dark"),
     ):
         await page.resize(*size)
         await page.visit(path.as_uri())
@@ -161,9 +163,11 @@ async def take_screenshots(page: Page, path: Path, root: Path, folder: Path) -> 
         await page.screenshot(folder / f"{name}.{kind}.png")
 
 
-async def check_book(root: Path, screenshots: Path | None) -> int:
+async def check_book(root: Path, screenshots: Path | None, only: list[str]) -> int:
     """Check all pages, print one line for each, return the number of problems."""
-    pages = book_pages(root)
+    pages = [path for path in book_pages(root) if not only or path.stem in only]
+    if len(pages) < len(only):
+        raise SystemExit(f"not all of these are pages of the book: {', '.join(only)}")
     anchors = {path.resolve(): Anchors(path) for path in pages}
     total = 0
 
@@ -232,10 +236,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("root", type=Path, help="folder of the rendered book")
     parser.add_argument("--screenshots", type=Path, help="write PNGs of every page here")
+    parser.add_argument("--only", nargs="+", default=[], help="pages, such as 03_solver")
     parser.add_argument("--self-test", action="store_true", help="first check the check itself")
     options = parser.parse_args()
     problems = asyncio.run(self_test()) if options.self_test else 0
-    return int(problems + asyncio.run(check_book(options.root, options.screenshots)) > 0)
+    return int(
+        problems + asyncio.run(check_book(options.root, options.screenshots, options.only)) > 0
+    )
 
 
 if __name__ == "__main__":
