@@ -53,9 +53,14 @@ def centre_scores(task: KernelTask, beta: np.ndarray) -> np.ndarray:
     return 2.0 * task.K_eval @ beta - task.diag_eval - beta @ task.K @ beta
 
 
+def is_feasible(solution: Solution) -> bool:
+    """Whether the dual has a solution: for p = 1 the costs must sum to 1 (up to rounding)."""
+    return solution.p > 1.0 or solution.c * len(solution.alpha) >= 1.0 - 1e-9
+
+
 def solution_cell(task: KernelTask, solution: Solution, **params: Any) -> Cell:
-    """Cell of a solved problem; without scores where the l1 dual is infeasible."""
-    if solution.status == "radius-zero":
+    """Cell of a solved one-class problem; without scores where the l1 dual is infeasible."""
+    if not is_feasible(solution):
         return params, None
     return params, centre_scores(task, task.y * solution.alpha)
 

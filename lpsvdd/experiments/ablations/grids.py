@@ -17,6 +17,7 @@ from lpsvdd.experiments.ablations.common import (
     C_GRID,
     P_GRID,
     contest,
+    is_feasible,
     mean_cell,
     nu_path,
     paper_path,
@@ -62,7 +63,7 @@ def support(task: Task) -> list[Row]:
     problem = prepare(task).kernel_task
     rows = []
     for found in solve_path(problem.K, ps=(1.0, *P_GRID), cs=C_GRID):
-        feasible = found.status != "radius-zero"
+        feasible = is_feasible(found)
         active = found.alpha > SUPPORT_LEVEL * found.alpha.max()
         rows.append(
             {
