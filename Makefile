@@ -52,8 +52,12 @@ pdf: $(READY) ## The rendered book as one PDF, book.pdf (needs Chromium)
 bench: $(READY) ## Time the solver against general-purpose ones
 	$(RUN) -m lpsvdd.cli bench
 
-reproduce: $(READY) ## Recompute the paper's tables and compare them with results/ (hours)
-	$(RUN) -m lpsvdd.cli run --all --from-scratch --compare
+DATASETS ?=
+JOBS     ?= 2
+WHICH     = $(if $(DATASETS),$(foreach name,$(DATASETS),--dataset $(name)),--all)
+
+reproduce: $(READY) ## Recompute the paper's tables, compare with results/ (DATASETS="D7 D14")
+	$(RUN) -m lpsvdd.cli run $(WHICH) --from-scratch --compare --jobs $(JOBS)
 
 data: $(READY) ## Verify the data sets against their checksums
 	$(RUN) -m lpsvdd.cli data check
