@@ -1,10 +1,8 @@
 """Directive ``{claims}``: the claims ledger as a table, every verdict recomputed while building.
 
     ```{claims}
-    :summary:
     ```
 
-With ``:summary:`` only the number of claims per verdict is shown.
 ``{claims-summary}`` is the line with the number of claims per verdict, for another page.
 
 Links to the evidence are ordinary links of the book, so a page that does not exist fails the build;
@@ -18,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from docutils.parsers.rst import directives
 from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util import logging
@@ -48,15 +45,12 @@ class Summary(SphinxDirective):
 class Claims(SphinxDirective):
     """The whole table, preceded by the number of claims per verdict."""
 
-    option_spec = {"summary": directives.flag}
-
     def run(self) -> list[nodes.Node]:
         root = Path(self.env.srcdir).parent
         for path in [root / "claims.yml", *sorted((root / "results").glob("*"))]:
             self.env.note_dependency(str(path))
         claims = read_ledger(root / "claims.yml")
-        short = "summary" in self.options
-        for claim in [] if short else claims:  # the page with the table judges them
+        for claim in claims:
             verdict = judge(claim).verdict
             if verdict != claim.verdict:
                 LOG.warning(

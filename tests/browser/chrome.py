@@ -175,6 +175,10 @@ class Page:
         """The whole page as a PNG."""
         import base64
 
-        shot = await self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True)
+        size = (await self.call("Page.getLayoutMetrics"))["cssContentSize"]
+        clip = {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}
+        shot = await self.call(
+            "Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip
+        )
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(base64.b64decode(shot["data"]))
