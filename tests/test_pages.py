@@ -50,6 +50,7 @@ def test_contrasts_are_paired_and_can_leave_sets_out(rows):
 
 def test_numbers_in_words():
     assert pages.worded(Interval(8.88, 5.19, 12.7, 20, 17, 3)) == "+8.9 [+5.2, +12.7]"
+    assert pages.worded(Interval(3.0, np.nan, np.nan, 1, 1, 0)) == "+3.0 (one data set)"
     assert pages.worded(Interval(-0.91, -1.77, -0.03, 20, 6, 14)) == "−0.91 [−1.77, −0.03]"
 
 
@@ -86,5 +87,12 @@ def test_provenance_names_the_run_or_says_there_is_none(tmp_path, monkeypatch):
         "signature": {"computation": "7"},
     }  # fmt: skip
     (tmp_path / "pure.provenance.json").write_text(json.dumps(stored))
+    table = pd.DataFrame(
+        {"dataset": ["D1"], "method": "GP", "trial": 0, "auc": 50.0, "seconds": 1.0}
+    )
+    table.assign(flag="", params="", status="").to_csv(tmp_path / "pure.csv", index=False)
+    assert pages.provenance("pure", table) == pages.provenance("pure")
+    other = pd.concat([table, table.assign(auc=60.0)])
+    assert pages.provenance("pure", other).startswith("1 of 2 rows shown are stored")
     text = pages.provenance("pure")
     assert all(part in text for part in ("2026-01-02", "`012345678`", "version 7", "2 cores"))

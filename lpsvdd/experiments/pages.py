@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from lpsvdd.experiments.paper import paper_methods, results_folder
+from lpsvdd.experiments.paper import paper_methods, read_table, results_folder
 from lpsvdd.experiments.provenance import read_record
 from lpsvdd.experiments.statistics import Interval, mean_interval, trial_matrix
 from lpsvdd.experiments.tables import wide
@@ -46,15 +46,22 @@ def methods_with(setting: str, p_grid: Sequence[Any], c_grid: Sequence[Any]) -> 
     return [replace(m, grid=own) if m.name.startswith("lp-SVDD") else m for m in chosen]
 
 
-def provenance(name: str) -> str:
-    """Markdown sentence: which run made ``results/NAME.csv``."""
-    stored = read_record(results_folder() / f"{name}.csv")
+def provenance(name: str, rows: pd.DataFrame | None = None) -> str:
+    """Markdown sentence: which run made ``results/NAME.csv``, and how many of the rows shown."""
+    path = results_folder() / f"{name}.csv"
+    stored = read_record(path)
     if stored is None:
         return f"Computed for this page: there is no stored run `results/{name}.csv`."
     commit = stored["git_commit"]
     packages = ", ".join(f"{key} {stored['packages'][key]}" for key in ("numpy", "scipy"))
+    shown = ""
+    if rows is not None:
+        keys = ["dataset", "method", "trial", "auc", "seconds"]
+        known = len(rows[keys].merge(read_table(path)[keys]))
+        if known < len(rows):
+            shown = f"{known} of {len(rows)} rows shown are stored, the others computed here. "
     return (
-        f"Stored run `results/{name}.csv` of {stored['date']}: commit `{commit[:9]}`, computation "
+        f"{shown}Stored run `results/{name}.csv` of {stored['date']}: commit `{commit[:9]}`, computation "
         f"version {stored['signature']['computation']}, Python {stored['python']}, {packages}, "
         f"{stored['processor']}, {stored['cores']} cores."
     )
@@ -164,6 +171,8 @@ def signed(value: float, digits: int = 1) -> str:
 
 def worded(found: Interval) -> str:
     """A mean with its interval for a sentence: +8.9 [+5.2, +12.7]; −0.91 [−1.77, −0.03]."""
+    if np.isnan(found.low):
+        return f"{signed(found.mean)} (one data set)"
     values = (found.mean, found.low, found.high)
     digits = 1 if min(map(abs, values)) >= 0.1 else 2
     mean, low, high = (signed(value, digits) for value in values)
