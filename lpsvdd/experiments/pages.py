@@ -62,8 +62,8 @@ def provenance(name: str, rows: pd.DataFrame | None = None) -> str:
             shown = f"{known} of {len(rows)} rows shown are stored, the others computed here. "
     return (
         f"{shown}Stored run `results/{name}.csv` of {stored['date']}: commit `{commit[:9]}`, "
-        f"computation version {stored['signature']['computation']}, Python {stored['python']}, {packages}, "
-        f"{stored['processor']}, {stored['cores']} cores."
+        f"computation version {stored['signature']['computation']}, Python {stored['python']}, "
+        f"{packages}, {stored['processor']}, {stored['cores']} cores."
     )
 
 
