@@ -44,8 +44,8 @@ class VariantTask:
 
     @property
     def key(self) -> str:
-        """Name of the file that holds the result."""
-        return f"{self.task.key}-{self.variant}"
+        """Name of the file that holds the result; "width x 1/4" must not name a folder."""
+        return f"{self.task.key}-{self.variant.replace('/', '-')}"
 
 
 def centre_scores(task: KernelTask, beta: np.ndarray) -> np.ndarray:
