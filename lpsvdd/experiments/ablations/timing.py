@@ -1,7 +1,7 @@
 """How long the SVDD family's part of the main tables takes, here and through CVXPY.
 
 ``cvxpy_time`` solves, on the first split of each data set, a few cells of the paper's grid with
-Clarabel through CVXPY and with the package's solver, one thread each. ``estimate`` multiplies
+Clarabel through CVXPY and with the package's solver, in processor time on one thread. ``estimate`` multiplies
 CVXPY's times by the number of cells that the main tables solve with p = 1, p = 2 and other p, over
 all trials, and sets them beside the seconds recorded in the tables. Cells that failed count with
 the time they took to fail.
@@ -31,11 +31,14 @@ def cvxpy_time(task: Task) -> list[Row]:
 
     problem = prepare(task).kernel_task
     n = len(problem.y)
+    solve_dual(problem.K[:3, :3], None, 2.0, 1.0, "CLARABEL")  # the first call imports CVXPY
     rows = []
     for p, c in SAMPLE if n <= LARGE else SAMPLE[2:3]:
+        start = time.process_time()
         found = solve_dual(problem.K, problem.y, p, c, "CLARABEL")
-        start = time.perf_counter()
+        middle = time.process_time()
         own = solve(problem.K, problem.y, p=p, c=c)
+        end = time.process_time()
         rows.append(
             {
                 "dataset": task.dataset,
@@ -43,9 +46,9 @@ def cvxpy_time(task: Task) -> list[Row]:
                 "n_train": n,
                 "p": p,
                 "c": c,
-                "cvxpy_seconds": round(found.seconds, 4),
+                "cvxpy_seconds": round(middle - start, 4),
                 "cvxpy_status": found.status,
-                "own_seconds": round(time.perf_counter() - start, 5),
+                "own_seconds": round(end - middle, 5),
                 "own_gap": float(f"{own.gap:.1e}"),
             }
         )
