@@ -68,11 +68,24 @@ def profile_parameters(profile: str, notebook: Path) -> dict[str, Any]:
 
 
 def defaults(notebook: Path) -> dict[str, Any]:
-    """Names and published values of a notebook's ``parameters`` cell."""
-    from papermill import inspect_notebook
+    """Names and published values of a notebook's ``parameters`` cell.
 
-    found = inspect_notebook(str(notebook))
-    return {name: ast.literal_eval(entry["default"]) for name, entry in found.items()}
+    The cell is read as Python. papermill's own reader goes line by line and drops a parameter whose
+    comment holds an equals sign.
+    """
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    tagged = [c for c in cells if "parameters" in c.get("metadata", {}).get("tags", [])]
+    if len(tagged) != 1:
+        raise NotebookError(f"{notebook.stem} has {len(tagged)} parameters cells, expected one")
+    values = {}
+    for node in ast.parse("".join(tagged[0]["source"])).body:
+        if not isinstance(node, ast.AnnAssign) or node.value is None:
+            line = ast.unparse(node)
+            raise NotebookError(
+                f"{notebook.stem}: a parameter is written name: type = value: {line}"
+            )
+        values[ast.unparse(node.target)] = ast.literal_eval(node.value)
+    return values
 
 
 def check_parameters(notebook: Path, given: Mapping[str, Any]) -> dict[str, Any]:

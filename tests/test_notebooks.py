@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from pathlib import Path
 
@@ -71,6 +72,20 @@ def test_parameters_are_read_typed_and_checked(project):
         notebooks.check_parameters(source, {"n": True})
 
 
+def test_only_one_typed_parameters_cell_is_accepted(project):
+    source = project / "notebooks" / "07_demo.ipynb"
+    write_notebook(source, "n: int = 3  # as in n = 3\ngrid: list = [\n    1,\n    2,\n]  # long")
+    assert notebooks.defaults(source) == {"n": 3, "grid": [1, 2]}
+    write_notebook(source, "n = 3  # not typed")
+    with pytest.raises(notebooks.NotebookError, match="name: type = value: n = 3"):
+        notebooks.defaults(source)
+    notebook = nbformat.read(source, as_version=4)
+    del notebook.cells[0]
+    nbformat.write(notebook, source)
+    with pytest.raises(notebooks.NotebookError, match="has 0 parameters cells"):
+        notebooks.defaults(source)
+
+
 @pytest.mark.parametrize(
     ("text", "value"), [("[1, 2.5]", [1, 2.5]), ("3", 3), ("quick", "quick"), ("None", None)]
 )
@@ -85,15 +100,35 @@ def test_unknown_notebooks_and_profiles_are_named(project):
         run(project, profile="slow")
 
 
-def test_executes_with_overrides_and_skips_what_is_current(project):
-    assert run(project).executed
-    assert printed(project) == "1.5 [1.0, 2.0]\n"
-    assert not run(project).executed
-    assert run(project, force=True).executed
+@pytest.fixture
+def counted(monkeypatch):
+    """Executions are recorded, not done: a kernel takes seconds to start."""
+    seen = []
+
+    def pretend(notebook, output, parameters, root):
+        seen.append((notebook.stem, parameters))
+        if notebook.stem == "01_first":
+            raise notebooks.NotebookError("01_first failed")
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.write_text("{}")
+
+    monkeypatch.setattr(notebooks, "_papermill", pretend)
+    return seen
+
+
+def test_executes_with_overrides(project):
     assert run(project, profile="quick", parameters={"grid": [9]}).executed
     assert printed(project) == "1.0 [9]\n"
+
+
+def test_skips_what_is_current(project, counted):
+    assert run(project).executed
+    assert not run(project).executed
+    assert run(project, force=True).executed
+    assert run(project, profile="quick").executed
     (project / "results" / "pure.csv").write_text("dataset\n")
-    assert run(project, profile="quick", parameters={"grid": [9]}).executed
+    assert run(project, profile="quick").executed
+    assert [parameters for _, parameters in counted] == [{}, {}, {"n": 2}, {"n": 2}]
 
 
 def test_failure_shows_the_cell_and_leaves_no_output(project):
@@ -108,13 +143,11 @@ def test_failure_shows_the_cell_and_leaves_no_output(project):
     assert not list((project / "_build" / "running").iterdir())
 
 
-def test_all_stops_at_the_first_failure(project):
-    write_notebook(
-        project / "notebooks" / "01_first.ipynb", "n: int = 3  # n", "raise KeyError('lost')"
-    )
+def test_all_stops_at_the_first_failure(project, counted):
+    write_notebook(project / "notebooks" / "01_first.ipynb", "n: int = 3  # n")
     with pytest.raises(notebooks.NotebookError, match="01_first failed"):
         notebooks.execute_all(root=project, report=lambda line: None)
-    assert not (project / "book" / "notebooks" / "07_demo.ipynb").exists()
+    assert [name for name, _ in counted] == ["01_first"]
 
 
 def test_command_line(project, monkeypatch):
@@ -149,8 +182,11 @@ def test_tracked_notebooks_have_parameters_a_title_and_no_outputs(source):
         if cell.cell_type == "code":
             assert not cell.outputs and cell.execution_count is None
         if "parameters" in cell.metadata.get("tags", []):
-            for line in cell.source.splitlines():
-                assert ":" in line.split("=")[0] and "#" in line, f"untyped or uncommented: {line}"
+            lines = cell.source.splitlines()
+            for node in ast.parse(cell.source).body:
+                text = "\n".join(lines[node.lineno - 1 : node.end_lineno])
+                assert isinstance(node, ast.AnnAssign), f"untyped: {text}"
+                assert "#" in text, f"uncommented: {text}"
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
@@ -170,3 +206,44 @@ def test_profiles_name_existing_notebooks_and_parameters():
     for entries in profiles.values():
         for name, values in entries.items():
             assert notebooks.check_parameters(by_name[name], values)
+
+
+def test_maps_of_the_reproduction_page(tmp_path, monkeypatch):
+    """Times, figures and changed parameters come from the executed notebook; runs from results."""
+    monkeypatch.syspath_prepend(str(ROOT / "book" / "_ext"))
+    from run_tables import duration, notebook_rows, run_rows
+
+    assert [duration(s) for s in (0.2, 59.6, 125, 9000, None)] == [
+        "1 s", "60 s", "2 min", "2.5 h", "not recorded",
+    ]  # fmt: skip
+    cell = {"metadata": {"mystnb": {"figure": {"name": "fig-one"}}}}
+    run_data = {"duration": 7.2, "parameters": {"n": 2}}
+    for name in ("03_one", "04_absent"):
+        content = {"cells": [cell, {"metadata": {}}], "metadata": {"papermill": run_data}}
+        (tmp_path / f"{name}.ipynb").write_text(json.dumps(content))
+    (line,) = notebook_rows(tmp_path, {"notebooks/03_one"})
+    assert "`notebooks/03_one`" in line and "| 7 s | {numref}`fig-one` | n |" in line
+    (tmp_path / "a.csv").write_text("started,cpu\n2026-01-02T00:00Z,X\n")
+    (tmp_path / "b.csv").write_text("x\n1\n2\n")
+    record = {
+        "date": "2026-01-03", "git_commit": "abcdef0123456", "wall_seconds": 70,
+        "processor": "P", "cores": 2,
+    }  # fmt: skip
+    (tmp_path / "b.provenance.json").write_text(json.dumps(record))
+    assert list(run_rows(tmp_path)) == [
+        "| `a.csv` | 1 | 2026-01-02 | – | – | X |",
+        "| `b.csv` | 2 | 2026-01-03 | `abcdef012` | 70 s | P, 2 cores |",
+    ]
+
+
+def test_the_page_on_reproduction_states_the_tolerance_in_force():
+    from lpsvdd.experiments import paper
+
+    page = (ROOT / "book" / "reproduce.md").read_text(encoding="utf-8")
+    share = f"{100 * paper.REQUIRED_SHARE:.0f} %"
+    assert f"{paper.TOLERANCE} points, for at least {share} of the rows" in page
+
+
+def test_every_notebook_is_in_the_table_of_contents():
+    listed = (ROOT / "book" / "_toc.yml").read_text(encoding="utf-8")
+    assert [source.stem for source in SOURCES if f"notebooks/{source.stem}\n" not in listed] == []

@@ -156,6 +156,7 @@ async def take_screenshots(page: Page, path: Path, root: Path, folder: Path) -> 
         ("phone", PHONE, "light"),
         ("phone-dark", PHONE, "dark"),
     ):
+        await page.visit("about:blank")  # a resized page may keep being scrolled sideways
         await page.resize(*size)
         await page.visit(path.as_uri())
         await page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
