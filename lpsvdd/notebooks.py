@@ -14,6 +14,8 @@ import ast
 import hashlib
 import json
 import os
+import shutil
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -176,9 +178,13 @@ def _papermill(notebook: Path, output: Path, parameters: dict[str, Any], root: P
     from papermill import PapermillExecutionError, execute_notebook
     from traitlets.config import Config
 
-    partial = root / "_build" / "running" / notebook.name
+    partial = root / "_build" / "running" / f"{os.getpid()}-{notebook.name}"
     for folder in (output.parent, partial.parent):
         folder.mkdir(parents=True, exist_ok=True)
+    sockets = tempfile.mkdtemp(prefix="lpsvdd-")
+    # Sockets of the file system: no open port, and no warning about an unencrypted one. A folder of
+    # their own, so that two runs at a time do not meet.
+    local = {"transport": "ipc", "ip": f"{sockets}/kernel"} if os.name != "nt" else {}
     try:
         execute_notebook(
             str(notebook),
@@ -187,8 +193,7 @@ def _papermill(notebook: Path, output: Path, parameters: dict[str, Any], root: P
             kernel_name="python3",
             cwd=str(root),
             progress_bar=False,
-            # Sockets of the file system: no open port, and no warning about an unencrypted one.
-            config=Config({"KernelManager": {"transport": "tcp" if os.name == "nt" else "ipc"}}),
+            config=Config({"KernelManager": local}),
         )
         partial.replace(output)
     except PapermillExecutionError as error:
@@ -198,6 +203,7 @@ def _papermill(notebook: Path, output: Path, parameters: dict[str, Any], root: P
         ) from None
     finally:
         partial.unlink(missing_ok=True)
+        shutil.rmtree(sockets, ignore_errors=True)
 
 
 def _indent(source: str) -> str:
