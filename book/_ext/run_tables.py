@@ -50,8 +50,8 @@ def notebook_rows(folder: Path, pages: set[str]) -> Iterator[str]:
         figures = ", ".join(f"{{numref}}`{name}`" for name in figure_names(notebook)) or "–"
         changed = ", ".join(run.get("parameters", {})) or "none"
         page = f"{{doc}}`notebooks/{path.stem}`"
-        command = f"`lpsvdd notebook {path.stem[:2]}`"
-        yield f"| {page} | {command} | {duration(run.get('duration'))} | {figures} | {changed} |"
+        time = duration(run.get("duration"))
+        yield f"| `{path.stem[:2]}` | {page} | {time} | {figures} | {changed} |"
 
 
 def run_rows(folder: Path) -> Iterator[str]:
@@ -98,7 +98,7 @@ class Table(SphinxDirective):
 class NotebookMap(Table):
     """Executed notebooks, their times and figures."""
 
-    heads = ("page", "command", "last execution", "figures", "changed parameters")
+    heads = ("number", "page", "last execution", "figures", "changed parameters")
     source = "book/notebooks"
 
     def lines(self, root: Path) -> Iterator[str]:

@@ -3,10 +3,10 @@
     python tests/browser/check_book.py _build/html [--screenshots FOLDER] [--only PAGE ...]
 
 A page fails on: a console error or exception, a failed request, a request that leaves the book, TeX
-that was not rendered, an image that did not load or has no alternative text, a link to a file or
-anchor that does not exist, sideways overflow on a 390 px screen. The book fails when a slider does
-not move its figure, when the theme cannot be switched, or when the search does not find
-"duality gap". All of it on file:// addresses, the strictest case.
+that was not rendered, a warning or traceback in the output of a cell, an image that did not load or
+has no alternative text, a link to a file or anchor that does not exist, sideways overflow on a 390
+px screen. The book fails when a slider does not move its figure, when the theme cannot be switched,
+or when the search does not find "duality gap". All of it on file:// addresses, the strictest case.
 """
 
 from __future__ import annotations
@@ -203,12 +203,14 @@ FAULTY = """<!DOCTYPE html>
 <p>left over \\frac{1}{2}</p><a href="nowhere.html">a</a><a href="#nothing">b</a>
 <p style="width:600px">wide</p>
 <figure><svg><path d="M0 0"/></svg><input type="range" min="0" max="3" aria-label="dead"></figure>
+<div class="cell_output">/tmp/ipykernel_1/2.py:3: UserWarning: planted</div>
 <script>console.error("planted"); undefinedFunction();</script>
 <img src="http://127.0.0.1:9/away.png" alt="away"></article></body></html>"""
 EXPECTED = {
     "image not loaded",
     "image without alt text",
     "raw TeX",
+    "warning in output",
     "broken link",
     "overflow at 390 px",
     "slider does not move the figure",

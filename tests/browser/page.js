@@ -22,6 +22,7 @@
 
   for (const output of document.querySelectorAll("article .cell_output, article .output")) {
     if (/Traceback \(most recent call last\)/.test(output.textContent)) report("traceback", output.textContent);
+    if (/ipykernel_\d+/.test(output.textContent)) report("warning in output", output.textContent.trim());
   }
   for (const field of document.querySelectorAll("article input, article select")) {
     const named = field.labels?.length || field.getAttribute("aria-label") || field.getAttribute("aria-labelledby");
