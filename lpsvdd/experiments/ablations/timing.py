@@ -1,10 +1,10 @@
 """How long the SVDD family's part of the main tables takes, here and through CVXPY.
 
 ``cvxpy_time`` solves, on the first split of each data set, a few cells of the paper's grid with
-Clarabel through CVXPY and with the package's solver, in processor time on one thread. ``estimate`` multiplies
-CVXPY's times by the number of cells that the main tables solve with p = 1, p = 2 and other p, over
-all trials, and sets them beside the seconds recorded in the tables. Cells that failed count with
-the time they took to fail.
+Clarabel through CVXPY and with the package's solver, in processor time on one thread.
+``estimate`` multiplies CVXPY's times by the number of cells that the main tables solve with
+p = 1, p = 2 and other p, over all trials, and sets them beside the seconds recorded in the
+tables. Cells that failed count with the time they took to fail.
 """
 
 from __future__ import annotations
