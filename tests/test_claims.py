@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import yaml
 from typer.testing import CliRunner
@@ -14,11 +16,13 @@ from lpsvdd.claims import (
     VERDICTS,
     LedgerError,
     bound,
+    controls,
     judge,
     markdown_table,
     mathematics,
     printed,
     read_ledger,
+    rerun,
 )
 from lpsvdd.claims.ledger import finding, load_checks
 
@@ -89,6 +93,69 @@ def test_checks_can_come_to_the_other_verdict(monkeypatch):
     assert mathematics.strong_duality(tolerance=0.0).verdict == "not reproduced"
     monkeypatch.setattr(mathematics, "COSTS", (0.1,))
     assert mathematics.strong_duality().facts["cases"] == len(mathematics.EXPONENTS)
+
+
+@pytest.fixture
+def changed(tmp_path, monkeypatch):
+    """Changes tables in a copy of the results, one after another; checks read the copy."""
+
+    def apply(name: str, change) -> None:
+        folder = tmp_path / "results"
+        if not folder.exists():
+            shutil.copytree(ROOT / "results", folder)
+        table = pd.read_csv(folder / f"{name}.csv")
+        change(table)
+        table.to_csv(folder / f"{name}.csv", index=False)
+        monkeypatch.setenv("LPSVDD_RESULTS", str(folder))
+
+    return apply
+
+
+def test_checks_of_the_rerun_follow_the_table(changed):
+    """An lp-SVDD that is always right wins everywhere; one that is always wrong nowhere."""
+
+    def perfect(table: pd.DataFrame, value: float = 101.0) -> None:
+        table.loc[table["method"].str.startswith("lp-SVDD"), "auc"] = value
+
+    changed("pure", perfect)
+    assert rerun.rerun_wins("pure", "l1-SVDD").verdict == "holds"
+    assert rerun.rerun_place("pure", "lp-SVDD", 1).verdict == "holds"
+    assert rerun.rerun_against("pure", ["GP", "KPCA"]).verdict == "holds"
+    assert rerun.rerun_improvement("D1", 13, ["l1-SVDD", "l2-SVDD"]).verdict == "holds"
+    assert rerun.gain_from_negatives("lp-SVDD").verdict == "not reproduced"
+    changed("negatives", lambda table: perfect(table, 102.0))
+    assert rerun.gain_from_negatives("lp-SVDD").verdict == "not reproduced"
+    changed("negatives", lambda table: perfect(table, 201.0))
+    assert rerun.gain_from_negatives("lp-SVDD").verdict == "holds"
+    changed("pure", lambda table: perfect(table, -1.0))
+    assert rerun.rerun_wins("pure", "l2-SVDD").verdict == "not reproduced"
+    assert rerun.rerun_order("pure", "lp-SVDD", "l1-SVDD").verdict == "not reproduced"
+
+
+def test_checks_of_the_controls_follow_their_tables(changed):
+    def better(contestant: str, points: float):
+        def change(table: pd.DataFrame) -> None:
+            table.loc[table["contestant"] == contestant, "auc"] += points
+
+        return change
+
+    changed("fair_grid", better("l1, nu grid", -30.0))
+    assert controls.slack_norm_or_grid().verdict == "holds"
+    changed("fair_grid", better("l1, nu grid", 60.0))
+    assert controls.slack_norm_or_grid().verdict == "not reproduced"
+    changed("choice_of_p", better("p tuned", -50.0))
+    assert controls.tuned_exponent().verdict == "not reproduced"
+    changed("choice_of_p", better("p tuned", 100.0))
+    assert controls.larger_validation_set().verdict == "not reproduced"
+    changed("negative_weight", lambda table: table.__setitem__("with_weight", table["cells"]))
+    assert controls.weight_of_negatives().verdict == "holds"
+    assert controls.target_class("D1", "virginica", near=1e6).verdict == "undecidable"
+    assert controls.target_class("D1", "setosa", near=1e6).verdict == "holds"
+    changed("bound_coverage", lambda table: table.__setitem__("coverage_paper", 0.5))
+    assert controls.bound_coverage().verdict == "not reproduced"
+    changed("bound_samplesize", lambda table: table.__setitem__("n", 10**9))
+    assert controls.bound_sample_size().verdict == "not reproduced"
+    assert controls.bound_at_one(n=10.0).verdict == "not reproduced"
 
 
 def test_joint_form_effect_is_half_the_cost():
