@@ -41,9 +41,9 @@ class Gram:
         diag = K.diagonal().copy()
         size = float(np.abs(diag).max())
         _refuse_indefinite(K, size)
-        row_means = K.mean(axis=1)
-        mean = float(row_means.mean())
-        spread = float(diag.mean()) - mean
+        row_means = K.sum(axis=1) / len(K)
+        mean = float(row_means.sum()) / len(K)
+        spread = float(diag.sum()) / len(K) - mean
         if spread < 1e-2 * size:
             K = K - row_means[:, None]
             K -= row_means[None, :] - mean

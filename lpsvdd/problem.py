@@ -169,7 +169,7 @@ class Problem:
 
     def feasible(self, alpha: np.ndarray) -> np.ndarray:
         """A point with alpha >= 0, y'alpha = 1 (and alpha <= c if p = 1) near the given one."""
-        alpha = np.maximum(np.nan_to_num(alpha), 0.0)
+        alpha = np.where(alpha > 0.0, alpha, 0.0)  # NaN too
         positive = self.positive
         if self.p == 1.0:
             alpha = np.minimum(alpha, self.cost)
@@ -199,8 +199,12 @@ class Problem:
         cross. For p > 1 Newton's method runs on (F+ / (1 + F-))^(1/(p-1)) - 1, which is nearly
         linear in R2, and a bracket guards it: F+ >= 1 at min d - tau, F+ = 0 at max_pos d.
         """
+        return self._root(d, guess, tol)[0]
+
+    def _root(self, d, guess, tol) -> tuple[float, np.ndarray | None]:
+        """R2 and, where at hand, the multipliers c_i p z_i^(p-1) that belong to it."""
         if self.p == 1.0:
-            return self._radius_sq_step(d)
+            return self._radius_sq_step(d), None
         y, power = self.y, self.p - 1.0
         low, high = float(d.min()) - self.tau, float(d[self.positive].max())
         radius = low if guess is None or not low < guess < high else guess
@@ -247,10 +251,12 @@ class Problem:
                 new = self._between_kinks(d, low, high, radius, f_pos - f_neg, g_pos + g_neg)
             last_step = abs(new - radius)
             radius = new
-        if self.total_cost < 1e2:
-            return radius
+        else:
+            rate = None  # never seen: 200 halvings leave nothing of a bracket
+        if self.total_cost < 1e2 and not self._steep:
+            return radius, rate
         # Where the cost is huge, one unit in the last place of R2 matters: take the better end.
-        return min((low, high), key=lambda r: r + self.penalty(y * (d - r)))
+        return min((low, high), key=lambda r: r + self.penalty(y * (d - r))), None
 
     def _by_label(self, values: np.ndarray) -> tuple[float, float]:
         """Sum over the positives, sum over the negatives."""
@@ -299,8 +305,12 @@ class Problem:
         k_beta = self.kernel_times(beta)
         norm_sq = float(beta @ k_beta)
         d = self.diag - 2.0 * k_beta + norm_sq
-        radius = self.radius_sq(d, guess, tol)
-        primal = radius + self.penalty(self.y * (d - radius))
+        radius, rate = self._root(d, guess, tol)
+        signed = self.y * (d - radius)
+        if rate is None:
+            primal = radius + self.penalty(signed)
+        else:  # c z^p = (c p z^(p-1)) z / p
+            primal = radius + float(rate @ signed) / self.p
         dual = self.dual_value(alpha, k_beta)
         return Value(alpha, primal, dual, (primal - dual) / (1.0 + abs(primal)), radius, d)
 
@@ -311,9 +321,11 @@ class Problem:
         elif not isinstance(value, Value):
             value = self.evaluate(self.feasible(value))
         scale = math.exp(self.log_scale) if self.log_scale < LOG_MAX else math.inf
-        signed = self.y * (value.d - value.radius_sq)
-        slack = np.zeros(self.n)
-        np.multiply(signed, scale, out=slack, where=signed > 0.0)
+        slack = np.maximum(self.y * (value.d - value.radius_sq), 0.0)
+        if math.isfinite(scale):
+            slack *= scale
+        else:
+            slack[slack > 0.0] = math.inf
         primal, dual, radius_sq = (
             v * scale if v else 0.0 for v in (value.primal, value.dual, value.radius_sq)
         )

@@ -264,11 +264,11 @@ def _newton(problem: Problem, start, tol, max_iter, work, polish) -> tuple[Value
         k_beta = problem.kernel_times(beta)
         norm_sq = float(beta @ k_beta)
         signed = y_diag - y * (2.0 * k_beta + b)
-        products = float(alpha @ u + g @ z)
+        products = float(np.vdot(point[:2], point[2:]))
         # The gap holds the products alpha*u; while these are large it need not be looked at.
         if products <= 1e4 * tol * (1.0 + abs(b)):
             gap = _gap_of_point(problem, alpha, y_alpha, k_beta, b + norm_sq, signed)
-            if gap <= 0.3 * tol:
+            if gap <= 0.9 * tol:
                 if polish == 0:
                     break
                 polish -= 1
@@ -285,13 +285,13 @@ def _newton(problem: Problem, start, tol, max_iter, work, polish) -> tuple[Value
         move, _ = system.predictor()
         reach = min(1.0, _to_boundary(point, move))
         reached = point + reach * move
-        reached = float(reached[0] @ reached[2] + reached[1] @ reached[3])
+        reached = float(np.vdot(reached[:2], reached[2:]))
         target = max((reached / products) ** 3, 1e-8) * products / (2 * problem.n)
         # Second-order terms of the products (Mehrotra) and, as far as the step is to be trusted,
         # of the two logarithms.
         curvature = ((move[0] + move[3]) / total) ** 2 - (p - 1.0) * (move[1] / z) ** 2
         system.r_power += 0.5 * reach**2 * total * curvature
-        move, db = system.direction(target - move[0] * move[2], target - move[3] * move[1])
+        move, db = system.direction(target - move[:2] * move[2:])
         step = min(1.0, STEP * _to_boundary(point, move))
         if not step > 1e-10 or not math.isfinite(db):
             break
@@ -321,40 +321,41 @@ def _settle(problem: Problem, alpha, signed, radius, tol) -> Value:
 
 
 class _Newton:
-    """One iteration's linear system: factored once, solved for predictor and corrector."""
+    """One iteration's linear system: factored once, solved for predictor and corrector.
+
+    The rows of a point are alpha, z and their partners u, g in the products alpha*u, g*z.
+    """
 
     def __init__(self, y, factor, point, stretch, r_power, r_primal, r_sum) -> None:
-        self.y, self.factor, self.point = y, factor, point
+        self.y, self.factor = y, factor
+        self.head, self.tail = point[:2], point[2:]
+        self.ratio = self.tail / self.head
         self.stretch, self.r_power, self.r_primal, self.r_sum = stretch, r_power, r_primal, r_sum
-        self.ones = np.ones(len(y))
 
     def predictor(self) -> tuple[np.ndarray, float]:
         """Step towards zero products; the solve for the column of db goes along with it."""
-        _, _, u, g = self.point
-        shifts = -u, -g
-        right = np.array([self.ones, self._right(*shifts)]).T
-        self.v, x = dpotrs(self.factor, right, lower=1)[0].T
-        self.v_sum = float(self.v @ self.ones)
-        return self._move(x, *shifts)
+        shift = -self.tail
+        right = np.ones((2, len(self.y)))
+        right[1] = self._right(shift)
+        self.v, x = dpotrs(self.factor, right.T, lower=1)[0].T
+        self.v_sum = float(self.v.sum())
+        return self._move(x, shift)
 
-    def direction(self, target_u, target_z) -> tuple[np.ndarray, float]:
-        """Step towards alpha*u = target_u and g*z = target_z; ``predictor`` comes first."""
-        alpha, z, u, g = self.point
-        shifts = target_u / alpha - u, target_z / z - g
-        x = dpotrs(self.factor, self._right(*shifts), lower=1, overwrite_b=1)[0]
-        return self._move(x, *shifts)
+    def direction(self, target) -> tuple[np.ndarray, float]:
+        """Step towards head * tail = target; ``predictor`` comes first."""
+        shift = target / self.head - self.tail
+        x = dpotrs(self.factor, self._right(shift), lower=1, overwrite_b=1)[0]
+        return self._move(x, shift)
 
-    def _right(self, shift_u, shift_g) -> np.ndarray:
-        return self.y * (self.r_primal + shift_u - self.stretch * (shift_g - self.r_power))
+    def _right(self, shift) -> np.ndarray:
+        return self.y * (self.r_primal + shift[0] - self.stretch * (shift[1] - self.r_power))
 
-    def _move(self, x, shift_u, shift_g) -> tuple[np.ndarray, float]:
-        alpha, z, u, g = self.point
-        db = (float(x @ self.ones) - self.r_sum) / self.v_sum
-        move = np.empty_like(self.point)
-        move[0] = self.y * (x - db * self.v)
-        move[1] = self.stretch * (move[0] + shift_g - self.r_power)
-        move[2] = shift_u - u / alpha * move[0]
-        move[3] = shift_g - g / z * move[1]
+    def _move(self, x, shift) -> tuple[np.ndarray, float]:
+        db = (float(x.sum()) - self.r_sum) / self.v_sum
+        move = np.empty((4, len(x)))
+        np.multiply(self.y, x - db * self.v, out=move[0])
+        np.multiply(self.stretch, move[0] + shift[1] - self.r_power, out=move[1])
+        np.subtract(shift, self.ratio * move[:2], out=move[2:])
         return move, db
 
 

@@ -76,10 +76,10 @@ PROFILES = {
     "full": Profile(
         sizes=(16, 50, 150, 350, 1000),
         samples={
-            (who.CLARABEL, ONE_CLASS): {1000: 20},
-            (who.CLARABEL, NEGATIVES): {350: 40, 1000: 20},
-            (who.CLARABEL_POWER, ONE_CLASS): {1000: 20},
-            (who.CLARABEL_POWER, NEGATIVES): {350: 40, 1000: 20},
+            (who.CLARABEL, ONE_CLASS): {1000: 10},
+            (who.CLARABEL, NEGATIVES): {350: 40, 1000: 10},
+            (who.CLARABEL_POWER, ONE_CLASS): {1000: 10},
+            (who.CLARABEL_POWER, NEGATIVES): {350: 40, 1000: 10},
             (who.ECOS, ONE_CLASS): {350: 10, 1000: 2},
             (who.ECOS, NEGATIVES): {150: 40, 350: 10, 1000: 2},
             (who.SCS, ONE_CLASS): {350: 10, 1000: 2},
