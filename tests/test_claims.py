@@ -151,6 +151,7 @@ def test_checks_of_the_controls_follow_their_tables(changed):
     assert controls.weight_of_negatives().verdict == "holds"
     assert controls.target_class("D1", "virginica", near=1e6).verdict == "undecidable"
     assert controls.target_class("D1", "setosa", near=1e6).verdict == "holds"
+    assert controls.general_solvers(n=4, tolerance=0.0).verdict != "holds"
     changed("bound_coverage", lambda table: table.__setitem__("coverage_paper", 0.5))
     assert controls.bound_coverage().verdict == "not reproduced"
     changed("bound_samplesize", lambda table: table.__setitem__("n", 10**9))
