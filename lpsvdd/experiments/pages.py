@@ -92,7 +92,7 @@ def flag_notes(rows: pd.DataFrame) -> str:
     """Markdown sentence on data sets whose rows rest on inferred data."""
     flagged = rows[rows["flag"].fillna("") != ""][["dataset", "flag"]].drop_duplicates()
     parts = [f"{name}: {FLAG_NOTES[flag]}" for name, flag in flagged.itertuples(index=False)]
-    return f"† {'; '.join(parts)}." if parts else ""
+    return f"† {'; '.join(parts)}." if parts else "No row shown here rests on inferred data."
 
 
 def agreement(table: pd.DataFrame, method: str, ax: Axes) -> Axes:

@@ -156,7 +156,6 @@ async def take_screenshots(page: Page, path: Path, root: Path, folder: Path) -> 
         ("phone", PHONE, "light"),
         ("phone-dark", PHONE, "dark"),
     ):
-        await page.visit("about:blank")  # a resized page may keep being scrolled sideways
         await page.resize(*size)
         await page.visit(path.as_uri())
         await page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
@@ -204,6 +203,7 @@ FAULTY = """<!DOCTYPE html>
 <p style="width:600px">wide</p>
 <figure><svg><path d="M0 0"/></svg><input type="range" min="0" max="3" aria-label="dead"></figure>
 <div class="cell_output">/tmp/ipykernel_1/2.py:3: UserWarning: planted</div>
+<div class="cell_output">&lt;IPython.core.display.Markdown object&gt;</div>
 <script>console.error("planted"); undefinedFunction();</script>
 <img src="http://127.0.0.1:9/away.png" alt="away"></article></body></html>"""
 EXPECTED = {
@@ -211,6 +211,7 @@ EXPECTED = {
     "image without alt text",
     "raw TeX",
     "warning in output",
+    "object without a text",
     "broken link",
     "overflow at 390 px",
     "slider does not move the figure",

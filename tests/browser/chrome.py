@@ -172,13 +172,13 @@ class Page:
         await asyncio.sleep(0.05)
 
     async def screenshot(self, path: Path) -> None:
-        """The whole page as a PNG."""
+        """The whole page as a PNG (its first 16 000 pixels); the viewport keeps that height."""
         import base64
 
+        # A viewport as tall as the page: capturing beyond the viewport may shift it sideways.
         size = (await self.call("Page.getLayoutMetrics"))["cssContentSize"]
-        clip = {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}
-        shot = await self.call(
-            "Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip
-        )
+        await self.resize(size["width"], min(size["height"], 16_000))
+        await asyncio.sleep(0.2)
+        shot = await self.call("Page.captureScreenshot", format="png")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(base64.b64decode(shot["data"]))

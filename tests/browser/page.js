@@ -22,6 +22,7 @@
 
   for (const output of document.querySelectorAll("article .cell_output, article .output")) {
     if (/Traceback \(most recent call last\)/.test(output.textContent)) report("traceback", output.textContent);
+    if (/<[\w.]+ object( at 0x\w+)?>/.test(output.textContent)) report("object without a text", output.textContent.trim());
     if (/ipykernel_\d+/.test(output.textContent)) report("warning in output", output.textContent.trim());
   }
   for (const field of document.querySelectorAll("article input, article select")) {
