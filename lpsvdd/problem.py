@@ -81,11 +81,7 @@ class Problem:
 
     def __init__(self, gram: Gram | np.ndarray, y=None, *, p: float, c) -> None:
         self.gram = gram if isinstance(gram, Gram) else Gram.check(gram)
-        self.n = len(self.gram.diag)
-        self.y = check_labels(y, self.n)
-        self.positive = self.y > 0.0
-        self.has_negatives = not self.positive.all()
-        self._ones = np.ones(self.n)
+        self._label(check_labels(y, len(self.gram.diag)))
         self._scale(check_exponent(p), check_costs(c, self.n))
 
     def at(self, *, p: float, c) -> Problem:
@@ -93,6 +89,20 @@ class Problem:
         other = copy.copy(self)
         other._scale(check_exponent(p), check_costs(c, self.n))
         return other
+
+    def part(self, rows: np.ndarray) -> Problem:
+        """The problem of some of the points, in the same units if all positives are among them."""
+        other = copy.copy(self)
+        other.gram = Gram(self.gram.K[np.ix_(rows, rows)], self.gram.diag[rows], self.gram.spread)
+        other._label(self.y[rows])
+        other._scale(self.p, self.cost[rows])
+        return other
+
+    def _label(self, y: np.ndarray) -> None:
+        self.n, self.y = len(y), y
+        self.positive = y > 0.0
+        self.has_negatives = not self.positive.all()
+        self._ones = np.ones(len(y))
 
     def _scale(self, p: float, cost: np.ndarray) -> None:
         self.p, self.cost = p, cost

@@ -1,22 +1,12 @@
-r"""A primal-dual interior-point method for lp-SVDD, every p in [1, inf), with its certificate.
+r"""lp-SVDD solved for every p in [1, inf): start, working set, interior point, certificate.
 
-In the scaled problem (see ``problem``) the optimality conditions in alpha, slack z, constraint
-slack u, multiplier g of z >= 0 and b = R2 - ||a||^2 are, for all i,
-
-    y_i (K_ii - 2 (K beta)_i - b) + u_i = z_i,   y'alpha = 1,   beta = y * alpha,
-    log(alpha_i + g_i) = log(c_i p) + (p - 1) log z_i,
-    alpha_i u_i = mu,   g_i z_i = mu,   mu -> 0.
-
-Taking the power law in logarithms is what makes one method serve p = 1.001 and p = 100: its
-linearisation is exact in relative terms. Eliminating u, z and g from Newton's equations leaves
-
-    (2K + diag(u/alpha + z/(g + (p-1)(alpha + g)))) dbeta + 1 db = r,   1'dbeta = 1 - y'alpha:
-
-one Cholesky factorisation an iteration, in any label pattern. Mehrotra's predictor and corrector
-choose mu. The method stops on the duality gap, never on "it stopped changing".
-
-Before any factorisation the fixed-point map "centre -> best radius -> slack -> multipliers" is
-tried: for small c it contracts and a matrix-vector product or two solve the problem.
+1. *Start.* The weighted mean or, on a path, a neighbouring solution; then the fixed-point map
+   "centre -> best radius -> slack -> multipliers". For small c it contracts, and a matrix-vector
+   product or two solve the problem.
+2. *Working set.* A negative outside the ball has multiplier zero; the problem is solved on the
+   positives and the negatives found inside.
+3. *Interior point* (``interior_point``), one Cholesky factorisation an iteration.
+4. *Certificate.* The method stops on the duality gap, never on "it stopped changing".
 """
 
 from __future__ import annotations
@@ -26,16 +16,17 @@ import math
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotrs
 from sklearn.exceptions import ConvergenceWarning
 
 from lpsvdd.base import check_labels
+from lpsvdd.interior_point import interior, newton
 from lpsvdd.problem import Gram, Problem, Value, check_costs
 
-STEP = 0.995  # fraction of the way to the boundary
 FIXED_POINT_STEPS = 6
+FEW = 100  # with fewer points than this negatives are not worth leaving out
 ROUGH = 1e-10  # how well R2 is known at a start; the gap holds for any R2
 
 
@@ -95,8 +86,7 @@ def solve(
         Where the gap was not reached its status says so and a ConvergenceWarning is given.
     """
     check_tolerance(tol, max_iter)
-    problem = Problem(K, y, p=p, c=c)
-    return _solve(problem, [], tol, max_iter, _workspace(problem.n), c, polish=polish)
+    return _solve(Problem(K, y, p=p, c=c), [], tol, max_iter, None, c, polish=polish)
 
 
 def solve_path(
@@ -156,7 +146,10 @@ def _solve(problem, starts, tol, max_iter, work, c, c_neg=None, polish=0) -> Sol
         status = "radius-zero"
     else:
         with np.errstate(all="ignore"):  # a step into overflow is refused, not warned about
-            value, n_iter = _optimise(problem, starts, tol, max_iter, work, polish)
+            if problem.has_negatives and problem.n >= FEW:
+                value, n_iter = _on_working_set(problem, starts, tol, max_iter, work, polish)
+            else:
+                value, n_iter = _optimise(problem, starts, tol, max_iter, work, polish)
         status = "optimal" if value.gap <= tol else "not-converged"
         certificate = problem.certificate(value)
     if status == "not-converged":
@@ -181,8 +174,47 @@ def _solve(problem, starts, tol, max_iter, work, c, c_neg=None, polish=0) -> Sol
     )
 
 
+class _Start(NamedTuple):
+    alpha: np.ndarray
+    radius_sq: float  # in the units of K
+
+
+def _on_working_set(problem: Problem, starts, tol, max_iter, work, polish) -> tuple[Value, int]:
+    """Solve on the positives and those negatives found inside the ball; certify on all points.
+
+    A negative outside the ball has multiplier zero, and on most problems nearly all are outside:
+    leaving them out makes the factorisations small and changes nothing else.
+    """
+    kept = problem.positive.copy()
+    for start in starts:
+        kept |= start.alpha > 0.0
+    n_iter = 0
+    while 4 * kept.sum() <= 3 * problem.n and n_iter < max_iter:
+        rows = np.flatnonzero(kept)
+        inner = [_Start(start.alpha[rows], start.radius_sq) for start in starts]
+        # Half of the tolerance: rounding may differ a little between the part and the whole.
+        part = problem.part(rows)
+        value, more = _optimise(part, inner, 0.5 * tol, max_iter - n_iter, None, polish)
+        n_iter += more
+        alpha = np.zeros(problem.n)
+        alpha[rows] = value.alpha
+        whole = problem.evaluate(alpha, value.radius_sq)
+        if whole.gap <= tol:
+            return whole, n_iter
+        inside = ~kept & (whole.d < value.radius_sq)
+        if not inside.any():
+            break
+        kept |= inside
+        radius_sq = value.radius_sq / problem.inv_scale if problem.inv_scale > 0.0 else -np.inf
+        starts = [_Start(alpha, radius_sq)]
+    value, more = _optimise(problem, starts, tol, max(max_iter - n_iter, 1), work, polish)
+    return value, n_iter + more
+
+
 def _optimise(problem: Problem, starts, tol, max_iter, work, polish) -> tuple[Value, int]:
     """Start, then Newton; first with costs that are hard constraints anyway brought in range."""
+    if work is None:
+        work = _workspace(problem.n)
     easier = problem.hardened(1.0 if not problem.has_negatives else 30.0)
     value = _best_start(easier, starts, tol)
     n_iter = 0
@@ -190,17 +222,17 @@ def _optimise(problem: Problem, starts, tol, max_iter, work, polish) -> tuple[Va
         # A start near the solution deserves a small mu; should that fail, a large one is safe. The
         # first may use a quarter of the iterations, lest nothing is left for the second.
         for mu, share in ((0.1 * value.gap / problem.n, 0.25), (10.0 / problem.n, 1.0)):
-            point = _interior(easier, value, max(mu, 1e-18))
+            point = interior(easier, value, max(mu, 1e-18))
             limit = math.ceil(share * (max_iter - n_iter))
-            value, more = _newton(easier, point, tol, limit, work, polish)
+            value, more = newton(easier, point, tol, limit, work, polish)
             n_iter += more
             if value.gap <= tol or n_iter >= max_iter:
                 break
     if easier is not problem:
         value = problem.evaluate(problem.feasible(value.alpha), value.radius_sq)
         if not value.gap <= tol and n_iter < max_iter:
-            point = _interior(problem, value, 0.1 * max(value.gap, tol) / problem.n)
-            value, more = _newton(problem, point, tol, max_iter - n_iter, work, polish)
+            point = interior(problem, value, 0.1 * max(value.gap, tol) / problem.n)
+            value, more = newton(problem, point, tol, max_iter - n_iter, work, polish)
             n_iter += more
     return value, n_iter
 
@@ -231,148 +263,3 @@ def _best_start(problem: Problem, starts, tol) -> Value:
             break
         value = new
     return value
-
-
-def _interior(problem: Problem, value: Value, mu: float) -> tuple[np.ndarray, float]:
-    """A point with all variables positive and complementarity near mu, close to the given start."""
-    signed = problem.y * (value.d - value.radius_sq)
-    # Inside the ball z g = mu and c p z^(p-1) = g nearly: z = (mu / (c p))^(1/p).
-    z = np.maximum(signed, np.exp((math.log(mu) - problem.log_rate) / problem.p))
-    if problem.p >= 2.0:
-        # Multipliers above 1e3 are unheard of. A primal residual is linear and leaves at the
-        # first full step; a violated power law with a large exponent does not.
-        z = np.minimum(z, np.exp((math.log(1e3) - problem.log_rate) / (problem.p - 1.0)))
-    alpha = np.maximum(value.alpha, mu / (np.maximum(z - signed, 0.0) + math.sqrt(mu)))
-    u = np.maximum(z - signed, mu / alpha)
-    rate = np.exp(np.minimum(problem.log_rate + (problem.p - 1.0) * np.log(z), 50.0))
-    g = np.maximum(rate - alpha, mu / z)
-    beta = problem.y * alpha
-    b = value.radius_sq - float(beta @ problem.kernel_times(beta))
-    return np.array([alpha, z, u, g]), b
-
-
-def _newton(problem: Problem, start, tol, max_iter, work, polish) -> tuple[Value, int]:
-    """Mehrotra's predictor-corrector from an interior point; returns (value, iterations)."""
-    y, p = problem.y, problem.p
-    point, b = start
-    y_diag = y * problem.diag
-    iteration = 0
-    while True:
-        alpha, z, u, g = point
-        beta = y * alpha
-        y_alpha = float(y @ alpha)
-        k_beta = problem.kernel_times(beta)
-        norm_sq = float(beta @ k_beta)
-        signed = y_diag - y * (2.0 * k_beta + b)
-        products = float(np.vdot(point[:2], point[2:]))
-        # The gap holds the products alpha*u; while these are large it need not be looked at.
-        if products <= 1e4 * tol * (1.0 + abs(b)):
-            gap = _gap_of_point(problem, alpha, y_alpha, k_beta, b + norm_sq, signed)
-            if gap <= 0.9 * tol:
-                if polish == 0:
-                    break
-                polish -= 1
-        if iteration == max_iter:
-            break
-        total = alpha + g
-        stretch = z / (g + (p - 1.0) * total)
-        factor = _factorise(problem, u / alpha + stretch, work)
-        if factor is None:
-            break
-        iteration += 1
-        r_power = total * (problem.log_rate + (p - 1.0) * np.log(z) - np.log(total))
-        system = _Newton(y, factor, point, stretch, r_power, signed + u - z, 1.0 - y_alpha)
-        move, _ = system.predictor()
-        reach = min(1.0, _to_boundary(point, move))
-        reached = point + reach * move
-        reached = float(np.vdot(reached[:2], reached[2:]))
-        target = max((reached / products) ** 3, 1e-8) * products / (2 * problem.n)
-        # Second-order terms of the products (Mehrotra) and, as far as the step is to be trusted,
-        # of the two logarithms.
-        curvature = ((move[0] + move[3]) / total) ** 2 - (p - 1.0) * (move[1] / z) ** 2
-        system.r_power += 0.5 * reach**2 * total * curvature
-        move, db = system.direction(target - move[:2] * move[2:])
-        step = min(1.0, STEP * _to_boundary(point, move))
-        if not step > 1e-10 or not math.isfinite(db):
-            break
-        point = point + step * move
-        b += step * db
-    return _settle(problem, alpha, signed, b + norm_sq / y_alpha**2, tol), iteration
-
-
-def _gap_of_point(problem: Problem, alpha, y_alpha, k_beta, radius, signed) -> float:
-    """Relative gap of (beta, b), a primal point as it stands, and alpha / y'alpha, a dual one."""
-    primal = radius + problem.penalty(signed)
-    if problem.p > 1.0:
-        dual = problem.dual_value(alpha / y_alpha, k_beta / y_alpha)
-    else:
-        boxed = problem.feasible(alpha)
-        dual = problem.dual_value(boxed, problem.kernel_times(problem.y * boxed))
-    return (primal - dual) / (1.0 + abs(primal))
-
-
-def _settle(problem: Problem, alpha, signed, radius, tol) -> Value:
-    """The certificate, without the dust that the barrier left on points inside the ball."""
-    dust = (signed < 0.0) & (alpha < 1e-6 * alpha.max())
-    value = problem.evaluate(problem.feasible(np.where(dust, 0.0, alpha)), radius)
-    if value.gap <= tol or not dust.any():
-        return value
-    return problem.evaluate(problem.feasible(alpha), radius)
-
-
-class _Newton:
-    """One iteration's linear system: factored once, solved for predictor and corrector.
-
-    The rows of a point are alpha, z and their partners u, g in the products alpha*u, g*z.
-    """
-
-    def __init__(self, y, factor, point, stretch, r_power, r_primal, r_sum) -> None:
-        self.y, self.factor = y, factor
-        self.head, self.tail = point[:2], point[2:]
-        self.ratio = self.tail / self.head
-        self.stretch, self.r_power, self.r_primal, self.r_sum = stretch, r_power, r_primal, r_sum
-
-    def predictor(self) -> tuple[np.ndarray, float]:
-        """Step towards zero products; the solve for the column of db goes along with it."""
-        shift = -self.tail
-        right = np.ones((2, len(self.y)))
-        right[1] = self._right(shift)
-        self.v, x = dpotrs(self.factor, right.T, lower=1)[0].T
-        self.v_sum = float(self.v.sum())
-        return self._move(x, shift)
-
-    def direction(self, target) -> tuple[np.ndarray, float]:
-        """Step towards head * tail = target; ``predictor`` comes first."""
-        shift = target / self.head - self.tail
-        x = dpotrs(self.factor, self._right(shift), lower=1, overwrite_b=1)[0]
-        return self._move(x, shift)
-
-    def _right(self, shift) -> np.ndarray:
-        return self.y * (self.r_primal + shift[0] - self.stretch * (shift[1] - self.r_power))
-
-    def _move(self, x, shift) -> tuple[np.ndarray, float]:
-        db = (float(x.sum()) - self.r_sum) / self.v_sum
-        move = np.empty((4, len(x)))
-        np.multiply(self.y, x - db * self.v, out=move[0])
-        np.multiply(self.stretch, move[0] + shift[1] - self.r_power, out=move[1])
-        np.subtract(shift, self.ratio * move[:2], out=move[2:])
-        return move, db
-
-
-def _factorise(problem: Problem, diagonal, work):
-    """Cholesky factor of 2K/s + diag; a little more is added where rounding asks for it."""
-    jitter = 1e-14
-    for _ in range(4):
-        np.multiply(problem.gram.K, 2.0 * problem.inv_scale, out=work.T)  # K is symmetric
-        work.flat[:: problem.n + 1] += diagonal + jitter
-        factor, failed = dpotrf(work, lower=1, clean=0, overwrite_a=1)
-        if failed == 0:
-            return factor
-        jitter *= 1e3
-    return None
-
-
-def _to_boundary(point: np.ndarray, move: np.ndarray) -> float:
-    """Largest t with point + t * move >= 0."""
-    worst = float((move / point).min())
-    return -1.0 / worst if worst < 0.0 else math.inf

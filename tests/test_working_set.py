@@ -1,14 +1,14 @@
-"""Working sets give what solving with all negatives gives, with the same certificates."""
+"""Leaving out the negatives outside the ball gives what solving with all of them gives."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from lpsvdd import solver, working_set
+from lpsvdd import solve, solve_path, solver
 from lpsvdd.experiments.protocol import Task
 from lpsvdd.experiments.trial import prepare
-from lpsvdd.problem import Problem
+from lpsvdd.problem import certify
 
 PS = (1.0, 16 / 15, 2.0, 5.0)
 CS = (1e-2, 1e-1, 1.0)
@@ -20,12 +20,14 @@ def task(request: pytest.FixtureRequest):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_same_solutions_as_with_all_negatives(task, weighted: bool) -> None:
+def test_same_solutions_as_with_all_negatives(task, weighted, monkeypatch) -> None:
     n = len(task.y)
     weight = np.random.default_rng(0).uniform(0.2, 1.0, n) if weighted else None
     arguments = {"ps": PS, "cs": CS, "c_neg": CS, "sample_weight": weight}
-    plain = solver.solve_path(task.K, task.y, **arguments)
-    small = working_set.solve_path(task.K, task.y, **arguments)
+    monkeypatch.setattr(solver, "FEW", n + 1)
+    plain = solve_path(task.K, task.y, **arguments)
+    monkeypatch.setattr(solver, "FEW", 1)
+    small = solve_path(task.K, task.y, **arguments)
     assert [(s.p, s.c, s.c_neg, s.status) for s in small] == [
         (s.p, s.c, s.c_neg, s.status) for s in plain
     ]
@@ -35,28 +37,25 @@ def test_same_solutions_as_with_all_negatives(task, weighted: bool) -> None:
         assert np.allclose(centre, expected, atol=2e-4)
 
 
-def test_the_gap_holds_for_the_whole_problem(task) -> None:
-    for found in working_set.solve_path(task.K, task.y, ps=PS[1:], cs=CS, c_neg=CS):
+def test_the_gap_holds_for_the_whole_problem(task, monkeypatch) -> None:
+    monkeypatch.setattr(solver, "FEW", 1)
+    for found in solve_path(task.K, task.y, ps=PS[1:], cs=CS, c_neg=CS):
         cost = np.where(task.y > 0, found.c, found.c_neg)
-        certificate = Problem(task.K, task.y, p=found.p, c=cost).certificate(found.alpha)
-        assert certificate.gap <= 1e-8
-        assert certificate.radius_sq == pytest.approx(found.radius_sq, rel=1e-5, abs=1e-5)
+        alone = solve(task.K, task.y, p=found.p, c=cost)
+        for solution in (found, alone):
+            judged = certify(task.K, task.y, p=found.p, c=cost, alpha=solution.alpha)
+            assert judged.gap <= 1e-9
+            assert judged.radius_sq == pytest.approx(solution.radius_sq, rel=1e-5, abs=1e-5)
 
 
-def test_without_negatives_it_is_the_plain_path(task) -> None:
-    positive = task.y > 0
-    K = task.K[np.ix_(positive, positive)]
-    for y in (None, np.ones(len(K))):
-        found = working_set.solve_path(K, y, ps=[2.0], cs=CS, c_neg=None)
-        expected = solver.solve_path(K, ps=[2.0], cs=CS)
-        assert all(np.array_equal(a.alpha, b.alpha) for a, b in zip(found, expected, strict=True))
-
-
-def test_one_negative_in_the_middle_is_found() -> None:
+def test_one_negative_in_the_middle_is_found(monkeypatch) -> None:
+    monkeypatch.setattr(solver, "FEW", 1)
     angles = np.linspace(0, 2 * np.pi, 12, endpoint=False)
-    X = np.vstack([np.column_stack([np.cos(angles), np.sin(angles)]), [[0.0, 0.0], [9.0, 9.0]]])
-    y = np.r_[np.ones(12), -1.0, -1.0]
+    X = np.vstack([np.column_stack([np.cos(angles), np.sin(angles)]), [[0.0, 0.0]], np.eye(2) * 9])
+    X = np.vstack([X, -9.0 * np.eye(2), [[9.0, 9.0]]])
+    y = np.r_[np.ones(12), -np.ones(6)]
     K = np.exp(-0.5 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
-    found = working_set.solve_path(K, y, ps=[2.0], cs=[1.0], c_neg=[1.0])[0]
-    assert found.alpha[12] > 1e-3 and found.alpha[13] == 0.0
+    found = solve(K, y, p=2.0, c=1.0)
+    assert found.alpha[12] > 1e-3
+    assert (found.alpha[13:] == 0.0).all()
     assert y @ found.alpha == pytest.approx(1.0)

@@ -22,8 +22,7 @@ from lpsvdd.baselines.knfst import null_space
 from lpsvdd.baselines.kpca import Components
 from lpsvdd.baselines.svm import KernelSVM
 from lpsvdd.methods.core import Cell, KernelTask, Params
-from lpsvdd.solver import Solution
-from lpsvdd.working_set import solve_path
+from lpsvdd.solver import Solution, solve_path
 
 _FULL = 1e-9  # a sum of upper bounds this close to 1 is 1: then exactly one alpha is feasible
 _SVM_GAP = 1e-3  # LIBSVM stops on a KKT violation of 1e-6, which costs C = 1e3 this much

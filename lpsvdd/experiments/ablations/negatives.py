@@ -33,8 +33,7 @@ from lpsvdd.experiments.store import Row
 from lpsvdd.experiments.trial import prepare
 from lpsvdd.methods import METHODS, KernelTask
 from lpsvdd.problem import Gram
-from lpsvdd.solver import Solution, solve
-from lpsvdd.working_set import solve_path
+from lpsvdd.solver import Solution, solve, solve_path
 
 WIDE_P = (8 / 7, 3 / 2, 2.0, 5.0)
 WIDE_C = (1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3)
