@@ -32,7 +32,8 @@ class WeightedLpSVDD(LpSVDD):
         ``k`` and ``lam`` for "global-local", and ``negatives`` ("unit" or "class") for all.
     p, C, C_neg, nu
         As in `LpSVDD`, but p = 1 and C = 0.1 unless given (at p = 1, C = 1 would be a ball around
-        all training samples whatever the weights); nu means C = 1/(nu · sum of the positives' weights).
+        all training samples whatever the weights). nu means C = 1/(nu · sum of the positives'
+        weights).
     kernel, gamma, degree, coef0, contamination, tol, max_iter
         As in `LpSVDD`. With a precomputed kernel, "density" uses feature-space distances.
 
