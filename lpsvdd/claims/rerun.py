@@ -8,8 +8,6 @@ of the average does.
 
 from __future__ import annotations
 
-import pandas as pd
-
 from lpsvdd.claims.ledger import Outcome, check
 from lpsvdd.claims.printed import column
 from lpsvdd.experiments.pages import method_label, of_pair, signed, worded
@@ -118,28 +116,3 @@ def rerun_friedman(setting: str, level: float = 0.001) -> Outcome:
     facts = {"p_value": f"{test.p_value:.1e}", "iman_davenport": f"{test.iman_davenport_p:.1e}"}
     reject = max(test.p_value, test.iman_davenport_p) < level
     return Outcome("holds" if reject else "not reproduced", facts)
-
-
-@check
-def gain_from_negatives(method: str) -> Outcome:
-    """What labelled negatives add to a method on the same splits, here and in print.
-
-    Holds when the average gain is at least half the printed one, partly when only its interval
-    lies above zero.
-    """
-    with_negatives = column(method, "negatives")
-    columns = ["dataset", "method", "trial", "auc"]
-    both = pd.concat([committed(s)[columns] for s in ("pure", "negatives")])
-    found = of_pair(both, with_negatives, method)
-    stated = (
-        printed_matrix("negatives", corrected=True)[with_negatives] - printed_matrix("pure")[method]
-    ).mean()
-    partly = "holds partly" if found.low > 0 else "not reproduced"
-    facts = {
-        "found": worded(found),
-        "stated": signed(stated),
-        "up": found.wins,
-        "down": found.losses,
-        "total": found.n,
-    }
-    return Outcome("holds" if found.low > 0 and found.mean >= stated / 2 else partly, facts)
