@@ -82,7 +82,7 @@ class Table(SphinxDirective):
 
     def lines(self, root: Path) -> Iterator[str]:
         """Lines below the head."""
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} says nothing of its lines")
 
     def run(self) -> list[nodes.Node]:
         root = Path(self.env.srcdir).parent
