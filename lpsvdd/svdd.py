@@ -19,9 +19,11 @@ class LpSVDD(KernelOneClass):
 
     Finds the centre a and the squared radius R2 (a free number) that solve
 
-    .. math:: \min_{a, R^2, \zeta}\; R^2 + C \sum_{y_i=+1} w_i \zeta_i^p
-              + C_{neg} \sum_{y_i=-1} w_i \zeta_i^p \quad\text{s.t.}\quad
-              y_i (\|\phi(x_i) - a\|^2 - R^2) \le \zeta_i,\; \zeta_i \ge 0,
+    .. math::
+
+        \min_{a, R^2, \zeta}\; & R^2 + C \sum_{y_i=+1} w_i \zeta_i^p
+        + C_{neg} \sum_{y_i=-1} w_i \zeta_i^p \\
+        \text{s.t.}\; & y_i (\|\phi(x_i) - a\|^2 - R^2) \le \zeta_i,\quad \zeta_i \ge 0,
 
     to a certified duality gap. p = 1 is the SVDD of Tax and Duin, p = 2 the squared-slack variant.
     The score of a point is minus its squared distance to the centre; higher is more normal.
