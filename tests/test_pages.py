@@ -96,3 +96,8 @@ def test_provenance_names_the_run_or_says_there_is_none(tmp_path, monkeypatch):
     assert pages.provenance("pure", other).startswith("1 of 2 rows shown are stored")
     text = pages.provenance("pure")
     assert all(part in text for part in ("2026-01-02", "`012345678`", "version 7", "2 cores"))
+
+
+def test_a_run_with_uncommitted_changes_says_so() -> None:
+    assert pages.commit_text("0123456789abcdef") == "`012345678`"
+    assert pages.commit_text("0123456789abcdef+changes").endswith("with uncommitted changes")

@@ -24,6 +24,8 @@ from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from lpsvdd.experiments.pages import commit_text
+
 
 def figure_names(notebook: dict[str, Any]) -> list[str]:
     """Labels of the figures of a notebook, in reading order."""
@@ -64,7 +66,7 @@ def run_rows(folder: Path) -> Iterator[str]:
             found = json.loads(record.read_text(encoding="utf-8"))
             cells = [
                 found["date"],
-                f"`{found['git_commit'][:9]}`",
+                commit_text(found["git_commit"]),
                 duration(found.get("wall_seconds")),
                 f"{found['processor']}, {found['cores']} cores",
             ]

@@ -52,7 +52,6 @@ def provenance(name: str, rows: pd.DataFrame | None = None) -> str:
     stored = read_record(path)
     if stored is None:
         return f"Computed for this page: there is no stored run `results/{name}.csv`."
-    commit = stored["git_commit"]
     packages = ", ".join(f"{key} {stored['packages'][key]}" for key in ("numpy", "scipy"))
     shown = ""
     if rows is not None:
@@ -61,10 +60,16 @@ def provenance(name: str, rows: pd.DataFrame | None = None) -> str:
         if known < len(rows):
             shown = f"{known} of {len(rows)} rows shown are stored, the others computed here. "
     return (
-        f"{shown}Stored run `results/{name}.csv` of {stored['date']}: commit `{commit[:9]}`, "
+        f"{shown}Stored run `results/{name}.csv` of {stored['date']}: commit "
+        f"{commit_text(stored['git_commit'])}, "
         f"computation version {stored['signature']['computation']}, Python {stored['python']}, "
         f"{packages}, {stored['processor']}, {stored['cores']} cores."
     )
+
+
+def commit_text(recorded: str) -> str:
+    """A commit as recorded, and whether the run also held changes that were not committed."""
+    return f"`{recorded[:9]}`" + (" with uncommitted changes" if "+changes" in recorded else "")
 
 
 def scrolling(table: pd.DataFrame, label: str) -> str:
