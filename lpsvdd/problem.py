@@ -36,9 +36,8 @@ import numpy as np
 
 from lpsvdd.base import check_labels
 from lpsvdd.gram import Gram
+from lpsvdd.radius import LOG_MAX, TINY, best_radius
 
-TINY = 1e-300
-LOG_MAX = 700.0
 HARD = 1e-12  # slack that counts as none, in scaled units
 
 
@@ -66,6 +65,7 @@ class Value(NamedTuple):
     gap: float
     radius_sq: float
     d: np.ndarray
+    rate: np.ndarray | None  # c_i p z_i^(p-1) at (d, R2), where it was at hand
 
 
 class Problem:
@@ -102,10 +102,13 @@ class Problem:
         self.n, self.y = len(y), y
         self.positive = y > 0.0
         self.has_negatives = not self.positive.all()
-        self._ones = np.ones(len(y))
+        self.ones = np.ones(len(y))
+        #: x @ by_label: sum over the positives, sum over the negatives
+        self.by_label = np.empty((self.n, 2))
+        self.by_label[:, 0], self.by_label[:, 1] = self.positive, ~self.positive
 
     def _scale(self, p: float, cost: np.ndarray) -> None:
-        self.p, self.cost = p, cost
+        self.p, self.cost, self.is_boxed = p, cost, p == 1.0
         self.total_cost = float(cost[self.positive].sum())
         log_tau = -math.log(p * self.total_cost) / (p - 1.0) if p > 1.0 else -math.inf
         self.log_scale = max(math.log(self.gram.spread), log_tau)
@@ -114,7 +117,11 @@ class Problem:
         self.diag = self.gram.diag * self.inv_scale
         #: log(c_i p) in scaled units: alpha_i = exp(log_rate_i + (p - 1) log z_i)
         self.log_rate = np.log(cost * p) + (p - 1.0) * self.log_scale
-        self._steep = float(self.log_rate.max()) > 0.5 * LOG_MAX
+        self.steep = float(self.log_rate.max()) > 0.5 * LOG_MAX
+
+    def log_ceiling(self, largest_alpha: float) -> float:
+        """The ``log_rate`` at which z_i(largest_alpha) = HARD."""
+        return math.log(largest_alpha) - (self.p - 1.0) * math.log(HARD)
 
     def hardened(self, largest_alpha: float) -> Problem:
         """The same problem with costs beyond effect lowered, or itself if there are none.
@@ -122,12 +129,12 @@ class Problem:
         A cost at which z_i(largest_alpha) < HARD in scaled units is a hard constraint in double
         precision; larger ones change nothing but the conditioning.
         """
-        ceiling = math.log(largest_alpha) - (self.p - 1.0) * math.log(HARD)
+        ceiling = self.log_ceiling(largest_alpha)
         if self.log_rate.max() <= ceiling:
             return self
         softer = copy.copy(self)
         softer.log_rate = np.minimum(self.log_rate, ceiling)
-        softer._steep = ceiling > 0.5 * LOG_MAX
+        softer.steep = ceiling > 0.5 * LOG_MAX
         softer.cost = np.minimum(
             self.cost, np.exp(ceiling - (self.p - 1.0) * self.log_scale) / self.p
         )
@@ -141,13 +148,29 @@ class Problem:
         kept, d/dR2 = 1 - sum_pos c_i [d_i > R2] + ... >= 0 for every centre, so R2 = 0 is optimal,
         no negative is inside, and the centre minimises sum_pos c_i d_i (Chang, Lee and Lin 2013).
         """
-        return self.p == 1.0 and self.total_cost <= 1.0
+        return self.is_boxed and self.total_cost <= 1.0
+
+    # -- sums over the samples: floats here, one a row in ``batch`` ---------------------------
+
+    def dot(self, left: np.ndarray, right: np.ndarray) -> float:
+        """sum_i left_i right_i."""
+        return float(left.dot(right))
+
+    def total(self, values: np.ndarray) -> float:
+        """sum_i values_i."""
+        return float(values.dot(self.ones))
+
+    def least(self, stack: np.ndarray) -> float:
+        """Smallest entry of several arrays over the samples."""
+        return float(stack.min())
+
+    smaller, larger = staticmethod(min), staticmethod(max)
 
     # -- the pieces of the derivation, in scaled units ----------------------------------------
 
     def kernel_times(self, beta: np.ndarray) -> np.ndarray:
-        """K beta / s."""
-        return (self.gram.K @ beta) * self.inv_scale
+        """K beta / s. (``dot`` costs half of ``@`` on short vectors.)"""
+        return self.gram.K.dot(beta) * self.inv_scale
 
     def weighted_mean(self) -> np.ndarray:
         """alpha_i = c_i / sum_pos c_j on the positives: the limit c -> 0."""
@@ -160,36 +183,45 @@ class Problem:
         rate[slack <= 0.0] = 0.0
         return rate
 
+    def slack_ceiling(self) -> np.ndarray | float:
+        """Slack at which a multiplier is 1e3, for p >= 2: no start needs more.
+
+        A primal residual is linear and leaves at the first full step of Newton's method; a violated
+        power law with a large exponent does not.
+        """
+        if self.p < 2.0:
+            return np.inf
+        return np.exp((math.log(1e3) - self.log_rate) / (self.p - 1.0))
+
     def penalty(self, slack: np.ndarray) -> float:
         """sum_i c_i z_i^p."""
         exponent = self.log_rate + self.p * np.log(np.maximum(slack, TINY))
-        return float(np.exp(np.minimum(exponent, LOG_MAX)).sum()) / self.p
+        return self.total(np.exp(np.minimum(exponent, LOG_MAX))) / self.p
 
     def dual_penalty(self, alpha: np.ndarray) -> float:
         """(1 - 1/p) sum_i alpha_i z_i(alpha_i); for p = 1 the box has no penalty."""
-        if self.p == 1.0:
+        if self.is_boxed:
             return 0.0
         slack = (np.log(np.maximum(alpha, TINY)) - self.log_rate) / (self.p - 1.0)
-        return (1.0 - 1.0 / self.p) * float(alpha @ np.exp(np.minimum(slack, LOG_MAX)))
+        return (1.0 - 1.0 / self.p) * self.dot(alpha, np.exp(np.minimum(slack, LOG_MAX)))
 
     def dual_value(self, alpha: np.ndarray, k_beta: np.ndarray) -> float:
         """D(alpha), given K (y * alpha) / s."""
         beta = self.y * alpha
-        return float(beta @ (self.diag - k_beta)) - self.dual_penalty(alpha)
+        return self.dot(beta, self.diag - k_beta) - self.dual_penalty(alpha)
 
     def feasible(self, alpha: np.ndarray) -> np.ndarray:
         """A point with alpha >= 0, y'alpha = 1 (and alpha <= c if p = 1) near the given one."""
         alpha = np.where(alpha > 0.0, alpha, 0.0)  # NaN too
-        positive = self.positive
-        if self.p == 1.0:
+        if self.is_boxed:
             alpha = np.minimum(alpha, self.cost)
-        target = 1.0 + alpha[~positive].sum()
-        total = alpha[positive].sum()
-        if self.p > 1.0:
+        total, target = alpha.dot(self.by_label).tolist()
+        target += 1.0
+        if not self.is_boxed:
             if total <= 0.0:
                 return self.weighted_mean()
-            alpha[positive] *= target / total
-            return alpha
+            return alpha * np.where(self.positive, target / total, 1.0)
+        positive = self.positive
         if target > self.total_cost:  # the negatives ask for more than the box holds
             alpha[~positive] *= (self.total_cost - 1.0) / (target - 1.0)
             target = self.total_cost
@@ -213,116 +245,51 @@ class Problem:
 
     def _root(self, d, guess, tol) -> tuple[float, np.ndarray | None]:
         """R2 and, where at hand, the multipliers c_i p z_i^(p-1) that belong to it."""
-        if self.p == 1.0:
-            return self._radius_sq_step(d), None
-        y, power = self.y, self.p - 1.0
-        low, high = float(d.min()) - self.tau, float(d[self.positive].max())
-        radius = low if guess is None or not low < guess < high else guess
-        last_step = np.inf
-        shift, unit = 0.0, 1.0
-        for _ in range(200):
-            slack = y * (d - radius) if self.has_negatives else d - radius
-            safe = np.maximum(slack, TINY)
-            exponent = np.log(safe)
-            exponent *= power
-            exponent += self.log_rate
-            if self._steep:  # both sides by exp(shift), lest they overflow
-                shift = max(0.0, float(exponent.max()))
-                exponent -= shift
-                unit = math.exp(-shift)
-            rate = np.exp(exponent, out=exponent)
-            rate[slack <= 0.0] = 0.0
-            slope = rate / safe
-            f_pos, f_neg = self._by_label(rate)
-            f_neg += unit
-            if f_pos > f_neg:
-                low = radius
-            else:
-                high = radius
-            size = abs(low) + abs(high)
-            if high - low <= 4.0 * tol * size or f_pos == f_neg:
-                break
-            new = None
-            g_pos, g_neg = self._by_label(slope)
-            log_ratio = -np.inf
-            if f_pos > 0.0:
-                log_ratio = (math.log(f_pos) - math.log(max(f_neg, TINY))) / power
-            if log_ratio > -LOG_MAX:
-                descent = g_pos / f_pos + g_neg / max(f_neg, TINY)
-                step = -math.expm1(-log_ratio) / descent
-                if abs(step) < tol * size:
-                    if self.p >= 2.0:
-                        break
-                    # Near a kink a tiny step proves nothing: step past the root to enclose it.
-                    new = radius + math.copysign(2.0 * tol * size, step)
-                elif abs(step) <= 0.5 * last_step:
-                    new = radius + step
-            if new is None or not low < new < high:
-                new = self._between_kinks(d, low, high, radius, f_pos - f_neg, g_pos + g_neg)
-            last_step = abs(new - radius)
-            radius = new
-        else:
-            rate = None  # never seen: 200 halvings leave nothing of a bracket
-        if self.total_cost < 1e2 and not self._steep:
-            return radius, rate
-        # Where the cost is huge, one unit in the last place of R2 matters: take the better end.
-        return min((low, high), key=lambda r: r + self.penalty(y * (d - r))), None
-
-    def _by_label(self, values: np.ndarray) -> tuple[float, float]:
-        """Sum over the positives, sum over the negatives."""
-        total = float(values @ self._ones)
-        if not self.has_negatives:
-            return total, 0.0
-        balance = float(values @ self.y)
-        return 0.5 * (total + balance), 0.5 * (total - balance)
-
-    def _between_kinks(self, d, low, high, radius, excess, slope_sum) -> float:
-        """A safe next R2 where p is near 1 and the sums are nearly step functions of R2.
-
-        The median of the distances in the bracket halves the number of steps; between two steps
-        the sums are nearly linear in v = (kink - R2)^(p-1), kink being the next distance above.
-        """
-        inside = d[(d > low) & (d < high)]
-        if len(inside):
-            return float(np.partition(inside, len(inside) // 2)[len(inside) // 2])
-        above = d[d >= high]
-        reach = (float(above.min()) if len(above) else high) - radius
-        if reach > 0.0 and slope_sum > 0.0:
-            ratio = 1.0 - excess / (slope_sum * reach)
-            if ratio > 0.0:
-                stretch = math.exp(min(math.log(ratio) / (self.p - 1.0), LOG_MAX))
-                new = radius + reach * (1.0 - stretch)
-                if low < new < high and new != radius:
-                    return new
-        return 0.5 * (low + high)
-
-    def _radius_sq_step(self, d: np.ndarray) -> float:
-        order = np.argsort(d, kind="stable")
-        slope = 1.0 - self.total_cost + np.cumsum(self.cost[order])
-        rounding = 1e-12 * (1.0 + self.cost.sum())
-        first = int(np.argmax(slope >= -rounding))
-        last = int(np.argmax(slope > rounding)) if slope[-1] > rounding else len(d) - 1
-        return 0.5 * float(d[order[first]] + d[order[last]])
+        return best_radius(self, d, guess, tol)
 
     # -- the certificate ---------------------------------------------------------------------
 
-    def evaluate(self, alpha: np.ndarray, guess: float | None = None, tol: float = 1e-13) -> Value:
+    def evaluate(
+        self,
+        alpha: np.ndarray,
+        guess: float | None = None,
+        tol: float = 1e-13,
+        penalty: float | None = None,
+    ) -> Value:
         """P, D, their relative gap, R2 and distances for a feasible alpha, in scaled units.
 
         ``guess`` and ``tol`` are for the root R2; a rough R2 only loosens P, it is still a bound.
+        ``penalty`` is the dual's, for a caller who knows it already.
         """
         beta = self.y * alpha
         k_beta = self.kernel_times(beta)
-        norm_sq = float(beta @ k_beta)
+        norm_sq = self.dot(beta, k_beta)
         d = self.diag - 2.0 * k_beta + norm_sq
         radius, rate = self._root(d, guess, tol)
         signed = self.y * (d - radius)
         if rate is None:
             primal = radius + self.penalty(signed)
         else:  # c z^p = (c p z^(p-1)) z / p
-            primal = radius + float(rate @ signed) / self.p
-        dual = self.dual_value(alpha, k_beta)
-        return Value(alpha, primal, dual, (primal - dual) / (1.0 + abs(primal)), radius, d)
+            primal = radius + self.dot(rate, signed) / self.p
+        if penalty is None:
+            penalty = self.dual_penalty(alpha)
+        dual = self.dot(beta, self.diag - k_beta) - penalty
+        return Value(alpha, primal, dual, (primal - dual) / (1.0 + abs(primal)), radius, d, rate)
+
+    def mapped(self, value: Value, tol: float) -> Value | None:
+        """The fixed-point map: centre -> R2 -> slack -> multipliers, which give a new centre.
+
+        None where the multipliers are far from feasible. Scaled by 1/t they belong to slack
+        z t^(-1/(p-1)), which gives the dual's penalty without a logarithm.
+        """
+        signed = self.y * (value.d - value.radius_sq)
+        rate = self.multipliers(signed) if value.rate is None else value.rate
+        total = self.dot(self.y, rate)
+        if not 0.5 < total < 2.0:
+            return None
+        alpha = rate / total
+        penalty = (1.0 - 1.0 / self.p) * self.dot(alpha, signed) * total ** (-1.0 / (self.p - 1.0))
+        return self.evaluate(alpha, value.radius_sq, tol, penalty)
 
     def certificate(self, value: np.ndarray | Value) -> Certificate:
         """The certificate of ``feasible(alpha)`` (or of a value at hand), in the units of K."""
@@ -346,7 +313,7 @@ class Problem:
         k_beta = self.kernel_times(beta)
         d = np.maximum(self.diag - 2.0 * k_beta + float(beta @ k_beta), 0.0)
         cost = float(np.where(self.positive, self.cost, 0.0) @ d)
-        return Value(alpha, cost, cost, 0.0, 0.0, d)
+        return Value(alpha, cost, cost, 0.0, 0.0, d, None)
 
     def kkt_residuals(self, alpha: np.ndarray) -> dict[str, float]:
         """Largest violation of each optimality condition at alpha, in scaled units.
@@ -358,7 +325,7 @@ class Problem:
         value = self.evaluate(alpha)
         signed = self.y * (value.d - value.radius_sq)
         slack = np.maximum(signed, 0.0)
-        if self.p > 1.0:
+        if not self.is_boxed:
             stationarity = np.abs(alpha - self.multipliers(slack)).max()
         else:
             stationarity = max(float((alpha - self.cost).max()), 0.0)

@@ -11,10 +11,9 @@ r"""lp-SVDD solved for every p in [1, inf): start, working set, interior point, 
 
 from __future__ import annotations
 
-import itertools
 import math
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -22,12 +21,14 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from lpsvdd.base import check_labels
-from lpsvdd.interior_point import interior, newton
-from lpsvdd.problem import Gram, Problem, Value, check_costs
+from lpsvdd.batch import solve_batch
+from lpsvdd.interior_point import ROUGH, interior, newton
+from lpsvdd.problem import Certificate, Gram, Problem, Value, check_costs, check_exponent
 
 FIXED_POINT_STEPS = 6
+SMALL = 150  # up to here the cells of a grid are solved together
+BATCH_SIZE = 4_000_000  # numbers that the factors of a batch may hold
 FEW = 100  # with fewer points than this negatives are not worth leaving out
-ROUGH = 1e-10  # how well R2 is known at a start; the gap holds for any R2
 
 
 @dataclass(frozen=True)
@@ -112,18 +113,40 @@ def solve_path(
     n = len(gram.diag)
     y = check_labels(y, n)
     weight = 1.0 if sample_weight is None else check_costs(sample_weight, n)
-    axes: list[Sequence] = [list(ps), list(cs), [None] if c_neg is None else list(c_neg)]
-    work = _workspace(n)
+    ps = [check_exponent(p) for p in ps]
+    c_neg = [None] if c_neg is None else list(c_neg)
+    pairs = [(c, minus) for c in cs for minus in c_neg]
+    cost = [
+        np.where(y > 0.0, check_costs(c, n), check_costs(c if minus is None else minus, n)) * weight
+        for c, minus in pairs
+    ]
     points = Problem(gram, y, p=2.0, c=1.0)
-    solved: dict[tuple[int, ...], Solution] = {}
-    for cell in itertools.product(*(range(len(axis)) for axis in axes)):
-        p, c, c_minus = (axis[i] for axis, i in zip(axes, cell, strict=True))
-        cost = np.where(y > 0.0, c, c if c_minus is None else c_minus) * weight
-        i, j, k = cell
-        neighbours = (solved.get(key) for key in ((i - 1, j, k), (i, j - 1, k), (i, j, k - 1)))
-        starts = [s for s in neighbours if s is not None]
-        solved[cell] = _solve(points.at(p=p, c=cost), starts, tol, max_iter, work, c, c_minus)
-    return list(solved.values())
+    work = _workspace(n)
+    cells = [(p, j) for p in ps for j in range(len(pairs))]
+    solved: list[Solution] = []
+    for certificate, n_iter in _together(points, cells, cost, tol, max_iter):
+        k = len(solved)
+        p, j = cells[k]
+        if certificate is None:
+            # Neighbours: the exponent, the cost and the cost of negatives before this one.
+            steps = (len(pairs), k), (len(c_neg), j), (1, j % len(c_neg))
+            starts = [solved[k - step] for step, before in steps if before >= step]
+            problem = points.at(p=p, c=cost[j])
+            solved.append(_solve(problem, starts, tol, max_iter, work, *pairs[j]))
+        else:
+            solved.append(_solution(certificate, n_iter, "optimal", p, *pairs[j]))
+    return solved
+
+
+def _together(points, cells, cost, tol, max_iter) -> Iterator[tuple[Certificate | None, int]]:
+    """The cells solved as rows of a ``batch``; None for those that are to be solved alone."""
+    if points.n > SMALL or (points.has_negatives and points.n >= FEW):
+        yield from [(None, 0)] * len(cells)
+        return
+    rows = BATCH_SIZE // points.n**2
+    for first in range(0, len(cells), rows):
+        p, j = zip(*cells[first : first + rows], strict=True)
+        yield from solve_batch(points, p, np.array([cost[k] for k in j]), tol, max_iter)
 
 
 def check_tolerance(tol: float, max_iter: int) -> None:
@@ -140,18 +163,16 @@ def _workspace(n: int) -> np.ndarray:
 
 def _solve(problem, starts, tol, max_iter, work, c, c_neg=None, polish=0) -> Solution:
     """Certified solution from the best of the given starts and the weighted mean."""
-    n_iter = 0
-    if problem.is_radius_zero:
-        certificate = problem.certificate(problem.weighted_mean())
-        status = "radius-zero"
-    else:
+    n_iter, status = 0, "radius-zero"
+    value = problem.weighted_mean()
+    if not problem.is_radius_zero:
         with np.errstate(all="ignore"):  # a step into overflow is refused, not warned about
             if problem.has_negatives and problem.n >= FEW:
                 value, n_iter = _on_working_set(problem, starts, tol, max_iter, work, polish)
             else:
                 value, n_iter = _optimise(problem, starts, tol, max_iter, work, polish)
         status = "optimal" if value.gap <= tol else "not-converged"
-        certificate = problem.certificate(value)
+    certificate = problem.certificate(value)
     if status == "not-converged":
         warnings.warn(
             f"lp-SVDD (p={problem.p:g}) stopped after {n_iter} iterations at relative duality gap "
@@ -159,19 +180,14 @@ def _solve(problem, starts, tol, max_iter, work, c, c_neg=None, polish=0) -> Sol
             ConvergenceWarning,
             stacklevel=3,
         )
+    return _solution(certificate, n_iter, status, problem.p, c, c_neg)
+
+
+def _solution(found: Certificate, n_iter, status, p, c, c_neg) -> Solution:
     return Solution(
-        certificate.alpha,
-        certificate.radius_sq,
-        certificate.slack,
-        certificate.primal,
-        certificate.dual,
-        certificate.gap,
-        n_iter,
-        status,
-        problem.p,
-        c,
-        c_neg,
-    )
+        found.alpha, found.radius_sq, found.slack, found.primal, found.dual, found.gap,
+        n_iter, status, p, c, c_neg,
+    )  # fmt: skip
 
 
 class _Start(NamedTuple):
@@ -251,15 +267,13 @@ def _best_start(problem: Problem, starts, tol) -> Value:
     hopeful = bool(starts) or problem.tau > 0.01
     value = problem.evaluate(alpha, radius, ROUGH if hopeful else 1e-3)
     # The map contracts only where the slack outweighs the kernel; tau says when that can be.
-    for _ in range(FIXED_POINT_STEPS if problem.tau > 0.01 else 0):
-        if value.gap <= 1e-3 * tol:  # a few more cheap steps give alpha digits that the gap hides
+    steps = FIXED_POINT_STEPS if problem.tau > 0.01 else 0
+    while steps and value.gap > 1e-3 * tol:  # a few cheap steps give alpha digits the gap hides
+        steps -= 1
+        new = problem.mapped(value, max(ROUGH, 1e-3 * math.sqrt(max(value.gap, 0.0))))
+        if new is None or not new.gap < 0.5 * value.gap:
             break
-        alpha = problem.multipliers(problem.y * (value.d - value.radius_sq))
-        total = float(problem.y @ alpha)
-        if not 0.5 < total < 2.0:
+        factor, value = new.gap / value.gap, new
+        if value.gap * max(factor, 0.0) ** steps > tol:  # Newton's method is quicker
             break
-        new = problem.evaluate(alpha / total, value.radius_sq, ROUGH)
-        if not new.gap < 0.5 * value.gap:
-            break
-        value = new
     return value

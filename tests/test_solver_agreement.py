@@ -64,7 +64,7 @@ def test_p_one_agrees_with_cvxpy(c, n_neg):
     assert oracle.ok, oracle
     assert ours.dual == pytest.approx(oracle.value, abs=1e-7)
     assert ours.primal == pytest.approx(oracle.value, abs=1e-7)
-    assert ours.alpha == pytest.approx(oracle.alpha, abs=1e-5)
+    assert ours.alpha == pytest.approx(oracle.alpha, abs=3e-5)  # what gaps near 1e-9 leave
     assert ours.alpha.max() <= c * (1 + 1e-12)
 
 

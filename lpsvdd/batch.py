@@ -1,0 +1,187 @@
+r"""Many cells at once: problems on the same points, as rows of arrays.
+
+On small problems NumPy's cost of a call is most of the time. Here one call serves all m cells
+(p, c) of a grid: alpha, z, u and g are arrays of shape (m, n), K beta is one matrix product for all
+of them, and only the factorisations are done one by one. The method is that of ``solver``: weighted
+mean, interior point, certificate.
+
+Nothing here has to succeed: a row whose certificate falls short is handed back empty, and
+``solver`` solves it alone, with more patience.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
+from lpsvdd.interior_point import (
+    ROUGH,
+    Step,
+    factorise,
+    gap_of_point,
+    interior,
+    products_of,
+    solve_rows,
+    without_dust,
+)
+from lpsvdd.problem import LOG_MAX, Certificate, Problem, Value
+from lpsvdd.radius import best_radii
+
+MOST_ITERATIONS = 30  # a row that takes longer is better off alone
+START_TOL = 1e-3  # how well R2 is known at the start
+BY_ROW = ("p", "cost", "total_cost", "log_scale", "inv_scale", "tau", "diag", "log_rate")
+
+
+class Batch(Problem):
+    """Problems with the same points; what is a float in ``Problem`` is a column (m, 1) here.
+
+    Parameters
+    ----------
+    points : Problem
+        The points; its own exponent and costs do not matter.
+    p : array of shape (m, 1)
+        Exponents, all above 1.
+    cost : array of shape (m, n)
+    """
+
+    def __init__(self, points: Problem, p: np.ndarray, cost: np.ndarray) -> None:
+        self.__dict__.update(points.__dict__)
+        self.p, self.cost = p, cost
+        self.total_cost = self.total(cost * self.positive)
+        log_tau = -np.log(p * self.total_cost) / (p - 1.0)
+        self.log_scale = np.maximum(np.log(self.gram.spread), log_tau)
+        self.inv_scale = np.exp(-self.log_scale)
+        self.tau = np.exp(log_tau - self.log_scale)
+        self.diag = self.gram.diag * self.inv_scale
+        self.log_rate = np.log(cost * p) + (p - 1.0) * self.log_scale
+
+    def rows(self, chosen: np.ndarray) -> Batch:
+        """The problems of some of the rows."""
+        other = copy.copy(self)
+        for name in BY_ROW:
+            setattr(other, name, getattr(self, name)[chosen])
+        return other
+
+    def dot(self, left, right):
+        return np.einsum("...i,...i->...", left, right)[..., None]
+
+    def total(self, values):
+        return (values @ self.ones)[..., None]
+
+    def least(self, stack):
+        return stack.min(axis=(0, -1))[:, None]
+
+    smaller, larger = np.minimum, np.maximum
+
+    def kernel_times(self, beta):
+        return (beta @ self.gram.K) * self.inv_scale  # K is symmetric
+
+    def feasible(self, alpha):
+        alpha = np.where(alpha > 0.0, alpha, 0.0)
+        on_positives = self.total(alpha * self.positive)
+        target = 1.0 + self.total(alpha) - on_positives
+        return np.where(self.positive, alpha * (target / on_positives), alpha)
+
+    def slack_ceiling(self):
+        ceiling = np.exp((np.log(1e3) - self.log_rate) / (self.p - 1.0))
+        return np.where(self.p >= 2.0, ceiling, np.inf)
+
+    def _root(self, d, guess, tol):
+        return best_radii(self, d, guess, tol)
+
+
+    def is_easy(self) -> np.ndarray:
+        """Which rows need no care: no cost so large, no slack so long that floats are short."""
+        steepest = self.log_rate.max(axis=1, keepdims=True)
+        ceiling = self.log_ceiling(30.0 if self.has_negatives else 1.0)
+        easy = (steepest <= np.minimum(ceiling, 0.5 * LOG_MAX)) & (self.log_scale < LOG_MAX)
+        return easy[:, 0]
+
+
+def solve_batch(
+    points: Problem, p: Sequence[float], cost: np.ndarray, tol: float, max_iter: int
+) -> list[tuple[Certificate | None, int]]:
+    """(certificate or None, iterations) of each cell (p_k, cost[k])."""
+    result: list[tuple[Certificate | None, int]] = [(None, 0)] * len(cost)
+    p = np.asarray(p, dtype=float)[:, None]
+    with np.errstate(all="ignore"):  # a row that overflows has no certificate
+        batch = Batch(points, p, cost)
+        easy = np.flatnonzero((p[:, 0] > 1.0) & batch.is_easy())
+        batch = batch.rows(easy)
+        value = batch.evaluate(batch.weighted_mean(), tol=START_TOL)
+        n_iter = np.zeros(len(easy), dtype=int)
+        rest = np.flatnonzero(~(value.gap[:, 0] <= tol))
+        if len(rest):
+            start = Value(*(field[rest] for field in value))
+            found, n_iter[rest] = _newton(batch.rows(rest), start, tol, max_iter)
+            _put(value, rest, found)
+        scale = np.exp(batch.log_scale)
+        slack = np.maximum(batch.y * (value.d - value.radius_sq), 0.0) * scale
+        numbers = np.hstack([value.primal * scale, value.dual * scale, value.gap, value.radius_sq * scale])
+    for i, row in enumerate(numbers.tolist()):
+        if row[2] <= tol:
+            result[easy[i]] = Certificate(value.alpha[i], *row, slack[i]), int(n_iter[i])
+    return result
+
+
+def _newton(batch: Batch, value: Value, tol: float, max_iter: int) -> tuple[Value, np.ndarray]:
+    """Interior point on all rows; a row leaves when its gap is met or its step fails."""
+    m, n = value.alpha.shape
+    point, b = interior(batch, value, np.maximum(0.1 * value.gap / n, 1e-18))
+    work = [np.empty((n, n), order="F") for _ in range(m)]
+    alphas, radii = np.full((2, m, n), np.nan), np.full((m, 1), np.nan)
+    max_iter = min(max_iter, MOST_ITERATIONS)
+    n_iter = np.full(m, max_iter)
+    rows, here = np.arange(m), batch  # the rows still at work, and their problems
+    for iteration in range(max_iter + 1):
+        alpha = point[0]
+        beta = here.y * alpha
+        y_alpha = here.total(beta)
+        k_beta = here.kernel_times(beta)
+        norm_sq = here.dot(beta, k_beta)
+        signed = here.y * (here.diag - 2.0 * k_beta - b)
+        products = products_of(here, point)
+        leaving = np.zeros(len(rows), dtype=bool)
+        if not (products > 1e4 * tol * (1.0 + abs(b))).all():
+            gap = gap_of_point(here, alpha, y_alpha, k_beta, b + norm_sq, signed)
+            leaving = ~(gap > 0.9 * tol)[:, 0]
+        step = Step(here, point, signed, 1.0 - y_alpha)
+        factors = []
+        for i in np.flatnonzero(~leaving):
+            scale = float(here.inv_scale[i, 0])
+            factors.append(factorise(here.gram.K, scale, step.diagonal[i], work[i]))
+            leaving[i] = factors[-1] is None
+        if leaving.any():
+            gone, stay = rows[leaving], ~leaving
+            alphas[:, gone] = without_dust(alpha, signed)[leaving], alpha[leaving]
+            radii[gone] = (b + norm_sq / y_alpha**2)[leaving]
+            n_iter[gone] = iteration
+            rows, here = rows[stay], here.rows(stay)
+            if not len(rows):
+                break
+            point, b, products = point[:, stay], b[stay], products[stay]
+            step = Step(here, point, signed[stay], 1.0 - y_alpha[stay])
+            factors = [factor for factor in factors if factor is not None]
+        move, db, length = step.take(partial(_solve_all, factors), products)
+        point, b = point + length * move, b + length * db
+    clean, raw = (batch.feasible(alpha) for alpha in alphas)
+    value = batch.evaluate(clean, radii, ROUGH)
+    short = ~(value.gap <= tol)[:, 0]
+    if short.any():  # dust may hold what is missing
+        _put(value, short, batch.rows(short).evaluate(raw[short], radii[short]))
+    return value, n_iter
+
+
+def _put(value: Value, rows: np.ndarray, found: Value) -> None:
+    for whole, part in zip(value, found, strict=True):
+        whole[rows] = part
+
+
+def _solve_all(factors: list[np.ndarray], right: np.ndarray) -> np.ndarray:
+    """Right sides (m, k, n) by the factors of m rows, in their place."""
+    for factor, rows in zip(factors, right, strict=True):
+        solve_rows(factor, rows)
+    return right
