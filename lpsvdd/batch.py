@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,8 +31,15 @@ from lpsvdd.problem import LOG_MAX, Certificate, Problem, Value
 from lpsvdd.radius import best_radii
 
 MOST_ITERATIONS = 30  # a row that takes longer is better off alone
-START_TOL = 1e-3  # how well R2 is known at the start
+START_TOL = 1e-3  # how well R2 is known at the weighted mean
 BY_ROW = ("p", "cost", "total_cost", "log_scale", "inv_scale", "tau", "diag", "log_rate")
+
+
+class Start(NamedTuple):
+    """Where to start from: multipliers, and R2 in the units of K. A ``Solution`` serves as well."""
+
+    alpha: np.ndarray
+    radius_sq: float
 
 
 class Batch(Problem):
@@ -92,7 +99,6 @@ class Batch(Problem):
     def _root(self, d, guess, tol):
         return best_radii(self, d, guess, tol)
 
-
     def is_easy(self) -> np.ndarray:
         """Which rows need no care: no cost so large, no slack so long that floats are short."""
         steepest = self.log_rate.max(axis=1, keepdims=True)
@@ -102,7 +108,12 @@ class Batch(Problem):
 
 
 def solve_batch(
-    points: Problem, p: Sequence[float], cost: np.ndarray, tol: float, max_iter: int
+    points: Problem,
+    p: Sequence[float],
+    cost: np.ndarray,
+    starts: Sequence[Sequence[Start]],
+    tol: float,
+    max_iter: int,
 ) -> list[tuple[Certificate | None, int]]:
     """(certificate or None, iterations) of each cell (p_k, cost[k])."""
     result: list[tuple[Certificate | None, int]] = [(None, 0)] * len(cost)
@@ -110,8 +121,10 @@ def solve_batch(
     with np.errstate(all="ignore"):  # a row that overflows has no certificate
         batch = Batch(points, p, cost)
         easy = np.flatnonzero((p[:, 0] > 1.0) & batch.is_easy())
+        if not len(easy):
+            return result
         batch = batch.rows(easy)
-        value = batch.evaluate(batch.weighted_mean(), tol=START_TOL)
+        value = _best_start(batch, [starts[i] for i in easy])
         n_iter = np.zeros(len(easy), dtype=int)
         rest = np.flatnonzero(~(value.gap[:, 0] <= tol))
         if len(rest):
@@ -120,18 +133,37 @@ def solve_batch(
             _put(value, rest, found)
         scale = np.exp(batch.log_scale)
         slack = np.maximum(batch.y * (value.d - value.radius_sq), 0.0) * scale
-        numbers = np.hstack([value.primal * scale, value.dual * scale, value.gap, value.radius_sq * scale])
+        numbers = np.hstack(
+            [value.primal * scale, value.dual * scale, value.gap, value.radius_sq * scale]
+        )
     for i, row in enumerate(numbers.tolist()):
         if row[2] <= tol:
             result[easy[i]] = Certificate(value.alpha[i], *row, slack[i]), int(n_iter[i])
     return result
 
 
+def _best_start(batch: Batch, starts: list[Sequence[Start]]) -> Value:
+    """For each row the start with the highest dual value, or the weighted mean if it has none."""
+    alpha, radius = batch.weighted_mean(), np.full((len(starts), 1), np.nan)
+    best = np.full((len(starts), 1), -np.inf)
+    most = max(map(len, starts))
+    for k in range(most):
+        rows = np.flatnonzero([len(given) > k for given in starts])
+        part, given = batch.rows(rows), [starts[i][k] for i in rows]
+        other = np.array([start.alpha for start in given])
+        dual = part.dual_value(other, part.kernel_times(part.y * other))
+        better = (dual > best[rows])[:, 0]
+        rows = rows[better]
+        alpha[rows], best[rows] = other[better], dual[better]
+        radius[rows] = np.array([[start.radius_sq] for start in given])[better]
+    return batch.evaluate(alpha, radius * batch.inv_scale, ROUGH if most else START_TOL)
+
+
 def _newton(batch: Batch, value: Value, tol: float, max_iter: int) -> tuple[Value, np.ndarray]:
     """Interior point on all rows; a row leaves when its gap is met or its step fails."""
     m, n = value.alpha.shape
     point, b = interior(batch, value, np.maximum(0.1 * value.gap / n, 1e-18))
-    work = [np.empty((n, n), order="F") for _ in range(m)]
+    work = np.empty((m, n, n))
     alphas, radii = np.full((2, m, n), np.nan), np.full((m, 1), np.nan)
     max_iter = min(max_iter, MOST_ITERATIONS)
     n_iter = np.full(m, max_iter)
@@ -144,28 +176,20 @@ def _newton(batch: Batch, value: Value, tol: float, max_iter: int) -> tuple[Valu
         norm_sq = here.dot(beta, k_beta)
         signed = here.y * (here.diag - 2.0 * k_beta - b)
         products = products_of(here, point)
-        leaving = np.zeros(len(rows), dtype=bool)
         if not (products > 1e4 * tol * (1.0 + abs(b))).all():
             gap = gap_of_point(here, alpha, y_alpha, k_beta, b + norm_sq, signed)
-            leaving = ~(gap > 0.9 * tol)[:, 0]
-        step = Step(here, point, signed, 1.0 - y_alpha)
-        factors = []
-        for i in np.flatnonzero(~leaving):
-            scale = float(here.inv_scale[i, 0])
-            factors.append(factorise(here.gram.K, scale, step.diagonal[i], work[i]))
-            leaving[i] = factors[-1] is None
-        if leaving.any():
-            gone, stay = rows[leaving], ~leaving
-            alphas[:, gone] = without_dust(alpha, signed)[leaving], alpha[leaving]
-            radii[gone] = (b + norm_sq / y_alpha**2)[leaving]
+            stay = (gap > 0.9 * tol)[:, 0]  # NaN does not
+            gone = rows[~stay]
+            alphas[:, gone] = without_dust(alpha, signed)[~stay], alpha[~stay]
+            radii[gone] = (b + norm_sq / y_alpha**2)[~stay]
             n_iter[gone] = iteration
             rows, here = rows[stay], here.rows(stay)
             if not len(rows):
                 break
             point, b, products = point[:, stay], b[stay], products[stay]
-            step = Step(here, point, signed[stay], 1.0 - y_alpha[stay])
-            factors = [factor for factor in factors if factor is not None]
-        move, db, length = step.take(partial(_solve_all, factors), products)
+            signed, y_alpha = signed[stay], y_alpha[stay]
+        step = Step(here, point, signed, 1.0 - y_alpha)
+        move, db, length = step.take(_Systems(here, step.diagonal, work), products)
         point, b = point + length * move, b + length * db
     clean, raw = (batch.feasible(alpha) for alpha in alphas)
     value = batch.evaluate(clean, radii, ROUGH)
@@ -175,13 +199,28 @@ def _newton(batch: Batch, value: Value, tol: float, max_iter: int) -> tuple[Valu
     return value, n_iter
 
 
+class _Systems:
+    """The linear systems of all rows, factorised at the first call: solved while in the cache."""
+
+    def __init__(self, batch: Batch, diagonal: np.ndarray, work: np.ndarray) -> None:
+        K, scale = batch.gram.K, batch.inv_scale[:, 0].tolist()
+        self.factors = (
+            factorise(K, s, row, w.T) for s, row, w in zip(scale, diagonal, work, strict=False)
+        )
+
+    def __call__(self, right: np.ndarray) -> np.ndarray:
+        """Right sides (m, k, n), solved in their place; NaN where there is no factor."""
+        kept = []
+        for factor, rows in zip(self.factors, right, strict=False):
+            if factor is None:
+                rows[:] = np.nan
+            else:
+                solve_rows(factor, rows)
+            kept.append(factor)
+        self.factors = kept
+        return right
+
+
 def _put(value: Value, rows: np.ndarray, found: Value) -> None:
     for whole, part in zip(value, found, strict=True):
         whole[rows] = part
-
-
-def _solve_all(factors: list[np.ndarray], right: np.ndarray) -> np.ndarray:
-    """Right sides (m, k, n) by the factors of m rows, in their place."""
-    for factor, rows in zip(factors, right, strict=True):
-        solve_rows(factor, rows)
-    return right

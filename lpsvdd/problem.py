@@ -279,8 +279,8 @@ class Problem:
     def mapped(self, value: Value, tol: float) -> Value | None:
         """The fixed-point map: centre -> R2 -> slack -> multipliers, which give a new centre.
 
-        None where the multipliers are far from feasible. Scaled by 1/t they belong to slack
-        z t^(-1/(p-1)), which gives the dual's penalty without a logarithm.
+        Multipliers with sum t are scaled by 1/t; they then belong to slack z t^(-1/(p-1)), which
+        gives the dual's penalty without a logarithm. None where t is far from 1.
         """
         signed = self.y * (value.d - value.radius_sq)
         rate = self.multipliers(signed) if value.rate is None else value.rate

@@ -70,8 +70,8 @@ def best_radii(batch, d, guess, tol) -> tuple[np.ndarray, np.ndarray]:
         rate = np.exp((batch.p[rows] - 1.0) * np.log(safe) + batch.log_rate[rows])
         rate[slack <= 0.0] = 0.0
         rates[rows] = rate
-        sums = zip((rate @ batch.by_label).tolist(), (rate / safe @ batch.by_label).tolist())
-        for i, ((f_pos, f_neg), (g_pos, g_neg)) in zip(rows, sums, strict=True):
+        sums = np.hstack([rate @ batch.by_label, rate / safe @ batch.by_label]).tolist()
+        for i, (f_pos, f_neg, g_pos, g_neg) in zip(rows, sums, strict=True):
             searches[i].ends(f_pos, f_neg + 1.0, g_pos, g_neg)
         rows = rows[[not searches[i].done for i in rows]]
         if not len(rows):

@@ -1,8 +1,8 @@
 r"""lp-SVDD solved for every p in [1, inf): start, working set, interior point, certificate.
 
 1. *Start.* The weighted mean or, on a path, a neighbouring solution; then the fixed-point map
-   "centre -> best radius -> slack -> multipliers". For small c it contracts, and a matrix-vector
-   product or two solve the problem.
+   "centre -> best radius -> slack -> multipliers". For small c it contracts, and a few
+   matrix-vector products solve the problem.
 2. *Working set.* A negative outside the ball has multiplier zero; the problem is solved on the
    positives and the negatives found inside.
 3. *Interior point* (``interior_point``), one Cholesky factorisation an iteration.
@@ -11,24 +11,25 @@ r"""lp-SVDD solved for every p in [1, inf): start, working set, interior point, 
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from lpsvdd.base import check_labels
-from lpsvdd.batch import solve_batch
+from lpsvdd.batch import Start, solve_batch
 from lpsvdd.interior_point import ROUGH, interior, newton
 from lpsvdd.problem import Certificate, Gram, Problem, Value, check_costs, check_exponent
 
 FIXED_POINT_STEPS = 6
-SMALL = 150  # up to here the cells of a grid are solved together
-BATCH_SIZE = 4_000_000  # numbers that the factors of a batch may hold
-FEW = 100  # with fewer points than this negatives are not worth leaving out
+TINY, SMALL = 60, 200  # up to these n the cells of a grid are solved together (``_waves``)
+MEMORY = 4_000_000  # numbers that the factors of cells solved together may hold
+FEW = 100  # with fewer points than this negatives are not worth leaving out,
+SLOW = 4.0  # unless p is above this: the barrier keeps their slack at mu^(1/p), for long
 
 
 @dataclass(frozen=True)
@@ -101,12 +102,12 @@ def solve_path(
     tol: float = 1e-9,
     max_iter: int = 200,
 ) -> list[Solution]:
-    """Solve a whole grid on one kernel matrix, warm-started.
+    """Solve a whole grid on one kernel matrix.
 
     The solutions come in the order of product(ps, cs, c_neg), c_neg running fastest. Costs are c
     on positives and c_neg on negatives (c_neg=None: the same c), times ``sample_weight``. K is
-    checked once, and each cell starts from the neighbouring cells solved before it or from the
-    weighted mean, whichever has the highest dual value.
+    checked once. Cells start from those next to them that are solved already, whichever has the
+    highest dual value; on small problems many cells are solved together (``batch``).
     """
     check_tolerance(tol, max_iter)
     gram = Gram.check(K)
@@ -122,31 +123,51 @@ def solve_path(
     ]
     points = Problem(gram, y, p=2.0, c=1.0)
     work = _workspace(n)
-    cells = [(p, j) for p in ps for j in range(len(pairs))]
-    solved: list[Solution] = []
-    for certificate, n_iter in _together(points, cells, cost, tol, max_iter):
-        k = len(solved)
-        p, j = cells[k]
-        if certificate is None:
-            # Neighbours: the exponent, the cost and the cost of negatives before this one.
-            steps = (len(pairs), k), (len(c_neg), j), (1, j % len(c_neg))
-            starts = [solved[k - step] for step, before in steps if before >= step]
-            problem = points.at(p=p, c=cost[j])
-            solved.append(_solve(problem, starts, tol, max_iter, work, *pairs[j]))
+    solved: dict[tuple[int, int], Solution] = {}
+    for cells in _waves(points, len(ps), len(pairs)):
+        starts = [_neighbours(solved, i, j, len(c_neg)) for i, j in cells]
+        if len(cells) > 1:
+            exponents = [ps[i] for i, _ in cells]
+            costs = np.array([cost[j] for _, j in cells])
+            found = solve_batch(points, exponents, costs, starts, tol, max_iter)
         else:
-            solved.append(_solution(certificate, n_iter, "optimal", p, *pairs[j]))
-    return solved
+            found = [(None, 0)]
+        for (i, j), (certificate, n_iter) in zip(cells, found, strict=True):
+            if certificate is None:
+                problem = points.at(p=ps[i], c=cost[j])
+                near = _neighbours(solved, i, j, len(c_neg))
+                solved[i, j] = _solve(problem, near, tol, max_iter, work, *pairs[j])
+            else:
+                solved[i, j] = _solution(certificate, n_iter, "optimal", ps[i], *pairs[j])
+    return [solved[cell] for cell in itertools.product(range(len(ps)), range(len(pairs)))]
 
 
-def _together(points, cells, cost, tol, max_iter) -> Iterator[tuple[Certificate | None, int]]:
-    """The cells solved as rows of a ``batch``; None for those that are to be solved alone."""
-    if points.n > SMALL or (points.has_negatives and points.n >= FEW):
-        yield from [(None, 0)] * len(cells)
-        return
-    rows = BATCH_SIZE // points.n**2
-    for first in range(0, len(cells), rows):
-        p, j = zip(*cells[first : first + rows], strict=True)
-        yield from solve_batch(points, p, np.array([cost[k] for k in j]), tol, max_iter)
+def _neighbours(solved, i: int, j: int, columns: int) -> list[Solution]:
+    """Solved cells next to cell (i, j): exponent before or after, costs before."""
+    keys = [(i - 1, j), (i + 1, j)]
+    if j >= columns:
+        keys.append((i, j - columns))
+    if j % columns:
+        keys.append((i, j - 1))
+    return [solved[key] for key in keys if key in solved]
+
+
+def _waves(points: Problem, n_exponents: int, n_pairs: int) -> Iterator[list[tuple[int, int]]]:
+    """Cells (exponent, costs) in the order of solution; those of a list are solved together.
+
+    Up to n = TINY all cells together, without starts; up to SMALL every third exponent first, from
+    whose solutions the others start; then one by one, since a factorisation outweighs NumPy's cost
+    of a call. With negatives and n >= FEW each cell is better off with a working set of its own.
+    """
+    alone = points.n > SMALL or (points.has_negatives and points.n >= FEW)
+    rows = 1 if alone else MEMORY // points.n**2
+    waves = [list(range(n_exponents))]
+    if not alone and points.n > TINY:
+        waves = [waves[0][::3], [i for i in waves[0] if i % 3]]
+    for wave in waves:
+        cells = list(itertools.product(wave, range(n_pairs)))
+        for first in range(0, len(cells), rows):
+            yield cells[first : first + rows]
 
 
 def check_tolerance(tol: float, max_iter: int) -> None:
@@ -167,7 +188,7 @@ def _solve(problem, starts, tol, max_iter, work, c, c_neg=None, polish=0) -> Sol
     value = problem.weighted_mean()
     if not problem.is_radius_zero:
         with np.errstate(all="ignore"):  # a step into overflow is refused, not warned about
-            if problem.has_negatives and problem.n >= FEW:
+            if problem.has_negatives and (problem.n >= FEW or problem.p >= SLOW):
                 value, n_iter = _on_working_set(problem, starts, tol, max_iter, work, polish)
             else:
                 value, n_iter = _optimise(problem, starts, tol, max_iter, work, polish)
@@ -190,11 +211,6 @@ def _solution(found: Certificate, n_iter, status, p, c, c_neg) -> Solution:
     )  # fmt: skip
 
 
-class _Start(NamedTuple):
-    alpha: np.ndarray
-    radius_sq: float  # in the units of K
-
-
 def _on_working_set(problem: Problem, starts, tol, max_iter, work, polish) -> tuple[Value, int]:
     """Solve on the positives and those negatives found inside the ball; certify on all points.
 
@@ -207,14 +223,14 @@ def _on_working_set(problem: Problem, starts, tol, max_iter, work, polish) -> tu
     n_iter = 0
     while 4 * kept.sum() <= 3 * problem.n and n_iter < max_iter:
         rows = np.flatnonzero(kept)
-        inner = [_Start(start.alpha[rows], start.radius_sq) for start in starts]
+        inner = [Start(start.alpha[rows], start.radius_sq) for start in starts]
         # Half of the tolerance: rounding may differ a little between the part and the whole.
         part = problem.part(rows)
         value, more = _optimise(part, inner, 0.5 * tol, max_iter - n_iter, None, polish)
         n_iter += more
         alpha = np.zeros(problem.n)
         alpha[rows] = value.alpha
-        whole = problem.evaluate(alpha, value.radius_sq)
+        whole = problem.evaluate(alpha, value.radius_sq, 1e-13 if polish else ROUGH)
         if whole.gap <= tol:
             return whole, n_iter
         inside = ~kept & (whole.d < value.radius_sq)
@@ -222,7 +238,7 @@ def _on_working_set(problem: Problem, starts, tol, max_iter, work, polish) -> tu
             break
         kept |= inside
         radius_sq = value.radius_sq / problem.inv_scale if problem.inv_scale > 0.0 else -np.inf
-        starts = [_Start(alpha, radius_sq)]
+        starts = [Start(alpha, radius_sq)]
     value, more = _optimise(problem, starts, tol, max(max_iter - n_iter, 1), work, polish)
     return value, n_iter + more
 
@@ -255,12 +271,13 @@ def _optimise(problem: Problem, starts, tol, max_iter, work, polish) -> tuple[Va
 
 def _best_start(problem: Problem, starts, tol) -> Value:
     """The start with the highest dual value, improved by the fixed-point map while that helps."""
-    candidates = [(problem.weighted_mean(), None)]
-    candidates += [(s.alpha, s.radius_sq * problem.inv_scale) for s in starts]
-    if problem.p == 1.0:
+    candidates = [(s.alpha, s.radius_sq * problem.inv_scale) for s in starts]
+    if not starts:
+        candidates = [(problem.weighted_mean(), None)]
+    if problem.is_boxed:
         candidates = [(problem.feasible(alpha), radius) for alpha, radius in candidates]
     alpha, radius = candidates[0]
-    if starts:
+    if len(candidates) > 1:
         duals = [problem.dual_value(a, problem.kernel_times(problem.y * a)) for a, _ in candidates]
         alpha, radius = candidates[int(np.argmax(np.nan_to_num(duals, nan=-np.inf)))]
     # The weighted mean with little slack to come is no solution: R2 to three digits will do.
@@ -270,10 +287,10 @@ def _best_start(problem: Problem, starts, tol) -> Value:
     steps = FIXED_POINT_STEPS if problem.tau > 0.01 else 0
     while steps and value.gap > 1e-3 * tol:  # a few cheap steps give alpha digits the gap hides
         steps -= 1
-        new = problem.mapped(value, max(ROUGH, 1e-3 * math.sqrt(max(value.gap, 0.0))))
+        new = problem.mapped(value, max(ROUGH, 1e-3 * math.sqrt(value.gap)))
         if new is None or not new.gap < 0.5 * value.gap:
             break
-        factor, value = new.gap / value.gap, new
-        if value.gap * max(factor, 0.0) ** steps > tol:  # Newton's method is quicker
+        factor, value = max(new.gap, 0.0) / value.gap, new
+        if value.gap * factor**steps > tol:  # Newton's method is quicker
             break
     return value
