@@ -159,6 +159,8 @@ def test_summaries_of_a_small_table_by_hand():
             row("grid", who.OURS, 1.0, 2.0, 1e-10),
             row("path", who.PATH, 0.1, 0.5, 1e-10),
             row("path", who.PATH, 1.0, 0.5, 1e-10),
+            row("turns", who.OURS, "", 3.0, np.nan),
+            row("turns", who.PATH, "", 1.0, np.nan),
             row("grid", who.CLARABEL, 0.1, 30.0, 1e-8),
             row("grid", who.CLARABEL, 1.0, 1.0, 1e-3),  # claims optimal, is not: no ratio
             row("memory", who.OURS, 1.0, 1.0, 1e-10, status="pages", n=2000, memory=4.5),

@@ -12,7 +12,7 @@ from __future__ import annotations
 import csv
 import platform
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -131,7 +131,7 @@ def run(
 
 @dataclass(frozen=True)
 class Task:
-    """One call of the worker: a cell, or all cells of a path; no cells for the unit of cost."""
+    """One call of the worker: a cell, or all cells of a path; none where rows are not of cells."""
 
     experiment: str
     contestant: str
@@ -146,6 +146,7 @@ def _tasks(plan: Profile) -> Iterator[Task]:
         for setting in SETTINGS:
             cells = all_cells(setting)
             yield Task("path", who.PATH, setting, n, tuple(cells))
+            yield Task("turns", who.PATH, setting, n, ())
             given = {
                 name: set(plan.cells_for(name, setting, n))
                 for name in (who.OURS, *who.CVXPY_CONTESTANTS)
@@ -182,6 +183,13 @@ def _measure(
         units[place] = answer.seconds
         unit_task = Task("unit", "scipy.linalg.cholesky", task.setting, task.n, ())
         yield _row(unit_task, None, answer, units[place])
+    if task.experiment == "turns":
+        cells = all_cells(task.setting)
+        found = worker.call("measure_turns", *place, cells, limit=20.0 * limit * len(cells))
+        for name in (who.OURS, who.PATH):
+            answer = found if isinstance(found, who.Answer) else found[name]
+            yield _row(replace(task, contestant=name), None, answer, units[place])
+        return
     if task.experiment == "path":
         limit *= len(task.cells)
         answers = worker.call("measure_path", *place, task.cells, limit=limit)
@@ -243,7 +251,7 @@ def _cell_key(task: Task, cell: Cell | None) -> tuple[Any, ...]:
 
 
 def _task_keys(task: Task) -> set[tuple[str, ...]]:
-    return {tuple(map(str, _cell_key(task, cell))) for cell in task.cells}
+    return {tuple(map(str, _cell_key(task, cell))) for cell in task.cells or (None,)}
 
 
 def _key(row: dict[str, Any]) -> tuple[str, ...]:
