@@ -14,6 +14,8 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from lpsvdd import datasets, weights
 from lpsvdd.experiments import printed
+from lpsvdd.experiments.protocol import Task
+from lpsvdd.experiments.trial import prepare
 from lpsvdd.kernels import half_mean_distance, kernel_diagonal, kernel_matrix, rbf_gamma
 from lpsvdd.methods import METHODS, KernelTask, paths
 from lpsvdd.methods.grids import C_PAPER, NU, P_PAPER
@@ -177,6 +179,23 @@ def test_every_cell_of_the_nu_grid_is_feasible(name):
     mean = METHODS["pure", "kernel mean"].run(task)[0].scores
     if name == "l1-SVDD":
         np.testing.assert_allclose(cells[-1].scores, mean, atol=1e-9)  # nu = 1
+
+
+def test_scores_hold_the_digits_that_the_certificate_supports(monkeypatch):
+    """D13 has few distinct rows: many points lie on one sphere, in an order that is chance."""
+    trial = prepare(Task("D13", "pure", 0))
+    grid = [{"p": 32 / 31, "C": 0.1}, {"p": 32 / 31, "C": 1.0}, {"p": 1.2, "C": 1.0}]
+
+    def aucs(tol):
+        with monkeypatch.context() as patch:
+            patch.setattr(paths, "solve_path", partial(paths.solve_path, tol=tol))
+            return np.array(
+                [trial.aucs(cell.scores) for cell in paths.svdd_path(trial.kernel_task, grid)]
+            )
+
+    np.testing.assert_allclose(aucs(1e-9), aucs(1e-12), atol=0.5)
+    monkeypatch.setattr(paths, "RESOLUTION", 1e-15)
+    assert np.abs(aucs(1e-9) - aucs(1e-12)).max() > 2.0
 
 
 def test_uncertified_cells_say_so(monkeypatch):

@@ -29,7 +29,7 @@ from fractions import Fraction
 import numpy as np
 from scipy.stats import rankdata
 
-COMPUTATION_VERSION = "1"
+COMPUTATION_VERSION = "2"
 """Raised by hand whenever a change of code may change a number in ``results/``."""
 
 SETTINGS = ("pure", "negatives")
@@ -38,7 +38,8 @@ FLAGGED = {"D4": "inferred-labels", "D5": "inferred-target"}
 
 RELATIVE_TIE = 1e-12
 """Scores closer than this times the largest |score| count as equal: identical rows may be
-rounded differently by matrix products of different shapes."""
+rounded differently by matrix products of different shapes. (Scores of solved problems are coarser:
+``methods.paths.distance_scores`` gives them the digits that their certificate supports.)"""
 
 
 @dataclass(frozen=True)

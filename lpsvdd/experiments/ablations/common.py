@@ -24,6 +24,7 @@ from lpsvdd.experiments.protocol import DEFAULTS, Options, Task, select
 from lpsvdd.experiments.store import Row
 from lpsvdd.experiments.trial import Trial, compact
 from lpsvdd.methods import KernelTask
+from lpsvdd.methods.paths import distance_scores
 from lpsvdd.solver import Solution, solve_path
 
 P_GRID = (32 / 31, 16 / 15, 8 / 7, 6 / 5, 4 / 3, 3 / 2, 2.0, 5 / 2, 5.0, 20.0)
@@ -50,7 +51,7 @@ class VariantTask:
 
 def centre_scores(task: KernelTask, beta: np.ndarray) -> np.ndarray:
     """-||phi(z) - a||^2 of the evaluated rows, a = sum_i beta_i phi(x_i)."""
-    return 2.0 * task.K_eval @ beta - task.diag_eval - beta @ task.K @ beta
+    return distance_scores(task, beta[:, None])[:, 0]
 
 
 def is_feasible(solution: Solution) -> bool:
