@@ -29,6 +29,7 @@ test-all: $(READY) ## Run the tests, slow ones included
 
 lint: $(READY) ## Check the style of the code
 	$(RUN) -m ruff check .
+	$(RUN) -m ruff format --check .
 
 BUILD_BOOK = $(VENV)/bin/jupyter-book build book --config _config.yml --path-output . -W --keep-going
 

@@ -92,9 +92,7 @@ def test_records_cover_the_paper_table():
 
 
 def test_the_only_difference_to_the_paper_is_the_size_of_d5():
-    differing = [
-        r.id for r in datasets.RECORDS if (r.n, r.positives, r.dim) != PAPER[r.id]
-    ]
+    differing = [r.id for r in datasets.RECORDS if (r.n, r.positives, r.dim) != PAPER[r.id]]
     assert differing == ["D5"]
     record = datasets.find("D5")
     assert (record.n, record.paper.n) == (500, 336)

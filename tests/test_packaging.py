@@ -140,9 +140,7 @@ def test_environment_agrees_with_pyproject():
 
 
 def test_supported_versions_are_declared():
-    declared = {
-        line.rsplit(" ", 1)[1] for line in PROJECT["classifiers"] if "Python :: 3." in line
-    }
+    declared = {line.rsplit(" ", 1)[1] for line in PROJECT["classifiers"] if "Python :: 3." in line}
     assert declared == {"3.11", "3.12", "3.13"}
     assert PROJECT["requires-python"] == ">=3.11"
 

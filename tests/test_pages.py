@@ -60,7 +60,7 @@ def test_table_marks_ties_and_flags(rows):
     assert text.count("<strong>61.50 ± 0.71</strong>") == 2, "lp and KPCA tie on D1"
     assert "D4 †" in text and "ℓ1-SVDD" in text
     assert pages.flag_notes(rows).startswith("† D4:")
-    assert pages.flag_notes(rows[rows["dataset"] == "D1"]) .startswith("No row")
+    assert pages.flag_notes(rows[rows["dataset"] == "D1"]).startswith("No row")
 
 
 def test_summary_by_method(rows):
