@@ -34,14 +34,9 @@ from lpsvdd.experiments.provenance import read_record, record, write_record
 from lpsvdd.experiments.runner import HasKey, run
 from lpsvdd.experiments.store import Row, differences
 
-FEW_TRIALS = {"D4": 2}
-"""D4 trains on 1333 rows once negatives are used; its contests there use two splits."""
-
 
 def _tasks(names: list[str], trials: int, *, setting: str) -> list[Task]:
-    few = FEW_TRIALS if setting == "negatives" else {}
-    tasks = make_tasks(setting, names, trials)
-    return [task for task in tasks if task.trial < few.get(task.dataset, trials)]
+    return make_tasks(setting, names, trials)
 
 
 def _first_splits(names: list[str], trials: int) -> list[Task]:

@@ -23,7 +23,7 @@ from lpsvdd.solver import solve_path
 
 SOLVERS = ("CLARABEL", "ECOS", "SCS")
 DATASETS = ("D1", "D2", "D7", "D11", "D12", "D17")
-TRIALS = 1
+TRIALS = 3
 
 
 def _aucs(trial: Trial, alpha: np.ndarray) -> dict[str, Any]:
