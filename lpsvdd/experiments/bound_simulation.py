@@ -235,7 +235,7 @@ def terms(
     n: int = 200,
     ps: Sequence[float] = (1.0, *PRINTED_PS),
     margins: Sequence[float] = (0.05, 0.2, 0.5, 1.0),
-    repetitions: int = 100,
+    repetitions: int = 200,
     n_test: int = 20_000,
 ) -> pd.DataFrame:
     """Mean of every term for each setting, p, margin, and how often this p is the best one.
