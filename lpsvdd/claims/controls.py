@@ -102,7 +102,11 @@ def general_solvers(tolerance: float = 1e-6) -> Outcome:
     rows = stored("cvxpy_grid").query("solver != 'own'")
     solved = (rows["gap"] <= tolerance).groupby(rows["solver"]).agg(["sum", "size"])
     each = (f"{name} {line['sum']} of {line['size']}" for name, line in solved.iterrows())
-    facts = {"each": ", ".join(each), "sets": rows["dataset"].nunique()}
+    facts = {
+        "each": ", ".join(each),
+        "sets": rows["dataset"].nunique(),
+        "splits": rows["trial"].nunique(),
+    }
     partly = "holds partly" if solved["sum"].any() else "not reproduced"
     return Outcome("holds" if (solved["sum"] == solved["size"]).all() else partly, facts)
 
