@@ -164,7 +164,15 @@ class Problem:
         """Smallest entry of several arrays over the samples."""
         return float(stack.min())
 
-    smaller, larger = staticmethod(min), staticmethod(max)
+    @staticmethod
+    def smaller(one: float, other: float) -> float:
+        """The smaller of two numbers."""
+        return min(one, other)
+
+    @staticmethod
+    def larger(one: float, other: float) -> float:
+        """The larger of two numbers."""
+        return max(one, other)
 
     # -- the pieces of the derivation, in scaled units ----------------------------------------
 
