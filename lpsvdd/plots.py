@@ -6,7 +6,7 @@ when a function runs, so that importing the package stays fast.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib.resources import as_file, files
 from typing import TYPE_CHECKING, Any
 
@@ -181,3 +181,32 @@ def _new_axes(**options: Any) -> Axes:
     import matplotlib.pyplot as plt
 
     return plt.subplots(layout="constrained", **options)[1]
+
+
+def name_points(ax: Axes, names: Iterable[str], x: Iterable[float], y: Iterable[float]) -> Axes:
+    """Name points of a scatter plot: each label beside its point, where no other label is.
+
+    Call it after the limits of the axes are set: what overlaps depends on them.
+    """
+    size = 7.0  # of the letters, in points
+    points = 72.0 / ax.figure.dpi
+    taken: list[tuple[float, float, float, float]] = []
+    for name, at in sorted(
+        zip(names, zip(x, y, strict=True), strict=True), key=lambda item: item[1]
+    ):
+        left, base = ax.transData.transform(at) * points
+        width = 0.62 * size * len(name)
+        for dx, dy in ((-3, 3), (3, 3), (-3, -3), (3, -3), (-3, 9), (3, 9), (-3, -9), (3, -9)):
+            corner = left + dx - (width if dx < 0 else 0.0), base + dy - (size if dy < 0 else 0.0)
+            box = (*corner, corner[0] + width, corner[1] + size)
+            if all(
+                box[2] <= other[0] or other[2] <= box[0] or box[3] <= other[1] or other[3] <= box[1]
+                for other in taken
+            ):
+                break
+        taken.append(box)
+        ax.annotate(
+            name, at, xytext=(dx, dy), textcoords="offset points", fontsize=size,
+            ha="right" if dx < 0 else "left", va="top" if dy < 0 else "bottom",
+        )  # fmt: skip
+    return ax

@@ -178,7 +178,7 @@ def test_every_cell_of_the_nu_grid_is_feasible(name):
     assert {cell.status for cell in cells} == {"optimal"}
     mean = METHODS["pure", "kernel mean"].run(task)[0].scores
     if name == "l1-SVDD":
-        np.testing.assert_allclose(cells[-1].scores, mean, atol=1e-9)  # nu = 1
+        np.testing.assert_allclose(cells[-1].scores, mean, atol=2 * paths.RESOLUTION)  # nu = 1
 
 
 def test_scores_hold_the_digits_that_the_certificate_supports(monkeypatch):
@@ -252,7 +252,7 @@ def test_without_inputs_the_neighbours_come_from_the_kernel():
     cell = METHODS["pure", "DW-SVDD"].path(blind, params)[0]
     model = METHODS["pure", "DW-SVDD"].make(params[0], kernel="precomputed", contamination=0.1)
     expected = model.fit(task.K).score_samples(task.K_eval)
-    np.testing.assert_allclose(cell.scores, expected, atol=1e-6)
+    np.testing.assert_allclose(cell.scores, expected, atol=2 * paths.RESOLUTION)
     with_inputs = METHODS["pure", "DW-SVDD"].path(task, params)[0]
     assert not np.allclose(cell.scores, with_inputs.scores)
 

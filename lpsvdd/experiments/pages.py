@@ -22,6 +22,7 @@ from lpsvdd.experiments.statistics import Interval, mean_interval, trial_matrix
 from lpsvdd.experiments.tables import wide
 from lpsvdd.methods import Method
 from lpsvdd.methods.grids import C_PAPER, P_PAPER, grid
+from lpsvdd.plots import name_points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -105,16 +106,9 @@ def agreement(table: pd.DataFrame, method: str, ax: Axes) -> Axes:
     part = table[table["method"] == method]
     ax.plot([0, 100], [0, 100], color="#999999", lw=0.8, zorder=1)
     ax.scatter(part["printed_mean"], part["auc_mean"], s=14, zorder=2)
-    far = part[part["difference"].abs() > 15]
-    for line in far.itertuples():
-        ax.annotate(
-            line.dataset,
-            (line.printed_mean, line.auc_mean),
-            xytext=(3, 3),
-            textcoords="offset points",
-            fontsize="x-small",
-        )
     ax.set(xlim=(30, 102), ylim=(30, 102), title=method_label(method), aspect="equal")
+    far = part[part["difference"].abs() > 15]
+    name_points(ax, far["dataset"], far["printed_mean"], far["auc_mean"])
     return ax
 
 
