@@ -184,27 +184,34 @@ def _new_axes(**options: Any) -> Axes:
 
 
 def name_points(ax: Axes, names: Iterable[str], x: Iterable[float], y: Iterable[float]) -> Axes:
-    """Name points of a scatter plot: each label beside its point, where no other label is.
+    """Name points of a scatter plot, each label where it covers least and stays inside the axes.
 
-    Call it after the limits of the axes are set: what overlaps depends on them.
+    Points with an empty name get none, but labels keep clear of them. Call it after the limits of
+    the axes are set: what overlaps depends on them.
     """
-    size, dot = 7.0, 2.5  # of the letters, and half of a point, in points
-    named = list(zip(names, x, y, strict=True))
-    places = [ax.transData.transform(at) * 72.0 / ax.figure.dpi for _, *at in named]
+    size, dot = 7.0, 2.0  # of the letters, and half of a point, in points
+    points = list(zip(names, x, y, strict=True))
+    unit = 72.0 / ax.figure.dpi
+    places = [ax.transData.transform(at) * unit for _, *at in points]
+    frame = ax.bbox.extents * unit
     taken = [(u - dot, v - dot, u + dot, v + dot) for u, v in places]
-    for (name, *at), (left, base) in zip(named, places, strict=True):
+    for (name, *at), (u, v) in zip(points, places, strict=True):
+        if not name:
+            continue
         width = 0.62 * size * len(name)
-        for dx, dy in ((-3, 3), (3, 3), (-3, -3), (3, -3), (-3, 9), (3, 9), (-3, -9), (3, -9)):
-            corner = left + dx - (width if dx < 0 else 0.0), base + dy - (size if dy < 0 else 0.0)
-            box = (*corner, corner[0] + width, corner[1] + size)
-            if all(
-                box[2] <= other[0] or other[2] <= box[0] or box[3] <= other[1] or other[3] <= box[1]
-                for other in taken
-            ):
-                break
+        choices = []
+        for dy in (3, -3 - size, 9, -9 - size, 15, -15 - size):
+            for dx in (-3 - width, 3):
+                box = (u + dx, v + dy, u + dx + width, v + dy + size)
+                covered = sum(_overlap(box, other) for other in taken)
+                inside = box[0] >= frame[0] and box[2] <= frame[2] + width
+                choices.append((covered + 10 * (not inside), len(choices), (dx, dy), box))
+        *_, offset, box = min(choices)
         taken.append(box)
-        ax.annotate(
-            name, at, xytext=(dx, dy), textcoords="offset points", fontsize=size,
-            ha="right" if dx < 0 else "left", va="top" if dy < 0 else "bottom",
-        )  # fmt: skip
+        ax.annotate(name, at, xytext=offset, textcoords="offset points", fontsize=size)
     return ax
+
+
+def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
+    """Whether two boxes (left, bottom, right, top) share an area."""
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]

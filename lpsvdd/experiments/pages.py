@@ -107,8 +107,8 @@ def agreement(table: pd.DataFrame, method: str, ax: Axes) -> Axes:
     ax.plot([0, 100], [0, 100], color="#999999", lw=0.8, zorder=1)
     ax.scatter(part["printed_mean"], part["auc_mean"], s=14, zorder=2)
     ax.set(xlim=(30, 102), ylim=(30, 102), title=method_label(method), aspect="equal")
-    far = part[part["difference"].abs() > 15]
-    name_points(ax, far["dataset"], far["printed_mean"], far["auc_mean"])
+    names = part["dataset"].where(part["difference"].abs() > 15, "")
+    name_points(ax, names, part["printed_mean"], part["auc_mean"])
     return ax
 
 
