@@ -23,8 +23,8 @@ from lpsvdd.interior_point import (
     factorise,
     gap_of_point,
     interior,
-    products_of,
     solve_rows,
+    state_of,
     without_dust,
 )
 from lpsvdd.problem import LOG_MAX, Certificate, Problem, Value
@@ -170,12 +170,7 @@ def _newton(batch: Batch, value: Value, tol: float, max_iter: int) -> tuple[Valu
     rows, here = np.arange(m), batch  # the rows still at work, and their problems
     for iteration in range(max_iter + 1):
         alpha = point[0]
-        beta = here.y * alpha
-        y_alpha = here.total(beta)
-        k_beta = here.kernel_times(beta)
-        norm_sq = here.dot(beta, k_beta)
-        signed = here.y * (here.diag - 2.0 * k_beta - b)
-        products = products_of(here, point)
+        y_alpha, k_beta, norm_sq, signed, products = state_of(here, point, b)
         if not (products > 1e4 * tol * (1.0 + abs(b))).all():
             gap = gap_of_point(here, alpha, y_alpha, k_beta, b + norm_sq, signed)
             stay = (gap > 0.9 * tol)[:, 0]  # NaN does not

@@ -120,28 +120,27 @@ def _to_boundary(problem: Problem, worst) -> float:
     return -1.0 / problem.smaller(worst, -1e-300)
 
 
-def products_of(problem: Problem, point: np.ndarray) -> float:
-    """alpha'u + g'z, which is 2 n mu on the central path."""
-    return problem.dot(point[0], point[2]) + problem.dot(point[1], point[3])
+def state_of(problem: Problem, point: np.ndarray, b) -> tuple:
+    """y'alpha, K beta, ||a||^2, y (d - R2) and alpha'u + g'z (2 n mu on the central path)."""
+    alpha, z, u, g = point
+    beta = problem.y * alpha
+    k_beta = problem.kernel_times(beta)
+    signed = problem.y * (problem.diag - (2.0 * k_beta + b))
+    products = problem.dot(alpha, u) + problem.dot(z, g)
+    return problem.total(beta), k_beta, problem.dot(beta, k_beta), signed, products
 
 
 def newton(problem: Problem, start, tol, max_iter, work, polish) -> tuple[Value, int]:
     """Newton's method from an interior point; returns (value, iterations)."""
     point, b = start
-    y, polished = problem.y, polish > 0
-    y_diag = y * problem.diag
+    polished = polish > 0
     # The gap is in the end a part of the products: near p = 1 most of them, for larger p a ten-
     # thousandth. While they are larger than that the gap need not be looked at.
     watch = (300.0 if problem.p < 1.4 else 1e4) * tol
     iteration = 0
     while True:
         alpha = point[0]
-        beta = y * alpha
-        y_alpha = problem.total(beta)
-        k_beta = problem.kernel_times(beta)
-        norm_sq = problem.dot(beta, k_beta)
-        signed = y_diag - y * (2.0 * k_beta + b)
-        products = products_of(problem, point)
+        y_alpha, k_beta, norm_sq, signed, products = state_of(problem, point, b)
         if products <= watch * (1.0 + abs(b)):
             gap = gap_of_point(problem, alpha, y_alpha, k_beta, b + norm_sq, signed)
             if gap <= 0.9 * tol:

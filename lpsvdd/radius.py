@@ -76,6 +76,7 @@ def best_radii(batch, d, guess, tol) -> tuple[np.ndarray, np.ndarray]:
         rows = rows[[not searches[i].done for i in rows]]
         if not len(rows):
             break
+    rates[rows] = np.nan  # of a search without an end: no certificate may rest on them
     return np.array([[search.radius] for search in searches]), rates
 
 

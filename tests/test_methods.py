@@ -182,7 +182,7 @@ def test_every_cell_of_the_nu_grid_is_feasible(name):
 
 
 def test_scores_hold_the_digits_that_the_certificate_supports(monkeypatch):
-    """D13 has few distinct rows: many points lie on one sphere, in an order that is chance."""
+    """D13 has few distinct rows: many points lie on one sphere, in an order that is not proved."""
     trial = prepare(Task("D13", "pure", 0))
     grid = [{"p": 32 / 31, "C": 0.1}, {"p": 32 / 31, "C": 1.0}, {"p": 1.2, "C": 1.0}]
 

@@ -42,7 +42,7 @@ def distance_scores(task: KernelTask, centres: np.ndarray) -> np.ndarray:
 
     D is strongly concave in the centre: P - D >= ||a - a*||^2. A gap of 1e-9 thus leaves a centre
     known to 3e-5 and no more, and where all points lie on one sphere (D13 has few distinct rows)
-    the order of finer digits is chance. Scores are multiples of ``RESOLUTION`` of the largest.
+    the order of finer digits is not proved. Scores are multiples of ``RESOLUTION`` of the largest.
     """
     norms = np.einsum("ij,ij->j", centres, task.K @ centres)
     scores = 2.0 * (task.K_eval @ centres) - task.diag_eval[:, None] - norms
