@@ -10,7 +10,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 export MKL_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test test-all lint book quick check-book pdf bench reproduce data clean distclean
+.PHONY: help setup test test-all lint book quick check-book pdf bench reproduce claims data clean distclean
 
 help: ## This table
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -34,12 +34,12 @@ lint: $(READY) ## Check the style of the code
 BUILD_BOOK = $(VENV)/bin/jupyter-book build book --config _config.yml --path-output . -W --keep-going
 
 book: $(READY) ## Execute the notebooks and render the book
-	$(RUN) -m lpsvdd.cli notebook --all
+	$(RUN) -m replication notebook --all
 	$(BUILD_BOOK)
 	@echo "The book: $(abspath _build/html/index.html)"
 
 quick: $(READY) ## The book in the small profile, for a first look and for tests
-	$(RUN) -m lpsvdd.cli notebook --all --profile quick
+	$(RUN) -m replication notebook --all --profile quick
 	$(BUILD_BOOK)
 	@echo "The book (small profile): $(abspath _build/html/index.html)"
 
@@ -51,21 +51,24 @@ pdf: $(READY) ## The rendered book as one PDF, book.pdf (needs Chromium)
 	scripts/print_pdf.sh _build/singlehtml/index.html book.pdf
 
 bench: $(READY) ## Time the solver against general-purpose ones
-	$(RUN) -m lpsvdd.cli bench
+	$(RUN) -m replication bench
 
 DATASETS ?=
 JOBS     ?= 2
 WHICH     = $(if $(DATASETS),$(foreach name,$(DATASETS),--dataset $(name)),--all)
 
 reproduce: $(READY) ## Recompute the paper's tables, compare with results/ (DATASETS="D7 D14")
-	$(RUN) -m lpsvdd.cli run $(WHICH) --from-scratch --compare --jobs $(JOBS)
+	$(RUN) -m replication run $(WHICH) --from-scratch --compare --jobs $(JOBS)
+
+claims: $(READY) ## Recompute every verdict of the ledger; fails if one no longer follows
+	$(RUN) -m replication claims --check
 
 data: $(READY) ## Verify the data sets against their checksums
 	$(RUN) -m lpsvdd.cli data check
 
 clean: ## Remove what was built; .venv stays
 	rm -rf _build book.pdf book/notebooks/*.ipynb .pytest_cache .ruff_cache .hypothesis
-	find lpsvdd tests scripts -name __pycache__ -type d -prune -exec rm -rf {} +
+	find lpsvdd replication tests scripts -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean ## Remove .venv too
 	rm -rf $(VENV)

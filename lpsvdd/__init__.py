@@ -10,9 +10,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from lpsvdd.estimators import LpSVDD
     from lpsvdd.openset import OpenSetClassifier
     from lpsvdd.solver import Solution, solve, solve_path
-    from lpsvdd.svdd import LpSVDD
     from lpsvdd.weighted import WeightedLpSVDD
 
 __version__ = "0.1.0"
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 _HOME = {
-    "LpSVDD": "lpsvdd.svdd",
+    "LpSVDD": "lpsvdd.estimators",
     "OpenSetClassifier": "lpsvdd.openset",
     "Solution": "lpsvdd.solver",
     "WeightedLpSVDD": "lpsvdd.weighted",

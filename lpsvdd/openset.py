@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from lpsvdd.base import check_square_kernel
+from lpsvdd._validation import check_square_kernel
 from lpsvdd.kernels import kernel_diagonal, kernel_matrix, resolve_gamma
 from lpsvdd.solver import solve
 

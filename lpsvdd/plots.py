@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
 PALETTE = {
@@ -141,39 +140,6 @@ def heat_map(
     ax.grid(False)
     ax.spines[:].set_visible(False)
     ax.figure.colorbar(shown, ax=ax, label=label)
-    return ax
-
-
-def critical_difference(matrix: pd.DataFrame, *, title: str = "", ax: Axes | None = None) -> Axes:
-    """Critical-difference diagram of a matrix data sets × methods, with Nemenyi's bars."""
-    from lpsvdd.experiments.statistics import critical_difference_diagram
-
-    ax = ax or _new_axes(figsize=(6.8, 2.4))
-    critical_difference_diagram(matrix, ax=ax)
-    ax.set_title(title)
-    ax.grid(False)
-    return ax
-
-
-def paired_values(
-    first: pd.Series, second: pd.Series, *, labels: tuple[str, str], ax: Axes | None = None
-) -> Axes:
-    """Two values per row joined by a line, such as printed against reproduced."""
-    ax = ax or _new_axes(figsize=(6.4, 0.26 * len(first) + 1.0))
-    position = np.arange(len(first))[::-1]
-    ax.hlines(position, first, second.reindex(first.index), color="#BBBBBB", zorder=1)
-    ax.scatter(first, position, color=INSIDE, label=labels[0], zorder=2, s=24)
-    ax.scatter(
-        second.reindex(first.index),
-        position,
-        color=OUTSIDE,
-        label=labels[1],
-        marker="D",
-        zorder=2,
-        s=20,
-    )
-    ax.set_yticks(position, first.index)
-    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
     return ax
 
 

@@ -7,7 +7,7 @@ all that is added here.
 
 from __future__ import annotations
 
-from lpsvdd.svdd import LpSVDD
+from lpsvdd.estimators import LpSVDD
 from lpsvdd.weights import WEIGHTINGS, sample_weights
 
 

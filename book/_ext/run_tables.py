@@ -24,7 +24,7 @@ from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from lpsvdd.experiments.pages import commit_text
+from replication.pages import commit_text
 
 
 def figure_names(notebook: dict[str, Any]) -> list[str]:

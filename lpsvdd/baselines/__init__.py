@@ -1,8 +1,8 @@
 """The methods lp-SVDD is compared with, and the references that frame the comparison.
 
-All are `lpsvdd.base.KernelOneClass` detectors: higher score = more normal, ``kernel="precomputed"``
-supported. In the paper's tables: GP, KPCA and KNFST. Not in the paper: the kernel mean (the floor
-every one-class method should beat), the difference of kernel means (the floor with labelled
+All are kernel one-class detectors: higher score = more normal, ``kernel="precomputed"`` works.
+In the paper's tables: GP, KPCA and KNFST. Not in the paper: the kernel mean (the floor every
+one-class method should beat), the difference of kernel means (the floor with labelled
 negatives) and the supervised SVM on the same kernel (a ceiling with labelled negatives).
 """
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import eigh
 
-from lpsvdd.base import KernelOneClass
+from lpsvdd._base import KernelOneClass
 
 CRITERIA = ("mean", "variance", "logprob", "ratio")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lpsvdd.base import KernelOneClass
+from lpsvdd._base import KernelOneClass
 
 
 class KernelMean(KernelOneClass):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import eigh
 
-from lpsvdd.base import KernelOneClass
+from lpsvdd._base import KernelOneClass
 
 VARIANTS = ("A", "B", "C")
 

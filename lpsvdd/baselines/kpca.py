@@ -7,7 +7,7 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.linalg import eigh
 
-from lpsvdd.base import KernelOneClass
+from lpsvdd._base import KernelOneClass
 
 _RANK = 1e-12  # eigenvalues below this fraction of the largest are round-off
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.svm import SVC, OneClassSVM
 
-from lpsvdd.base import KernelOneClass
+from lpsvdd._base import KernelOneClass
 
 
 class KernelSVM(KernelOneClass):

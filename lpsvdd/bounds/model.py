@@ -20,7 +20,7 @@ from . import _checks as check
 from .theorems import BoundTerms, bound_from_diagonal
 
 if TYPE_CHECKING:
-    from lpsvdd.svdd import LpSVDD
+    from lpsvdd.estimators import LpSVDD
 
 EVENTS = ("violation", "error")
 

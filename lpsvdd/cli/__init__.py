@@ -9,28 +9,38 @@ from __future__ import annotations
 
 from importlib import import_module
 from pkgutil import iter_modules
+from types import ModuleType
 
 import typer
 
 
-def build() -> typer.Typer:
-    """Assemble the application."""
+def assemble(package: ModuleType, *, name: str, help: str) -> typer.Typer:
+    """The application whose commands are the modules of a package."""
     app = typer.Typer(
-        name="lpsvdd",
-        help="Support vector data description with an lp slack norm.",
+        name=name,
+        help=help,
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_show_locals=False,
     )
-    for found in iter_modules(__path__):
-        if found.name == "__main__":
+    for found in iter_modules(package.__path__):
+        if found.name.startswith("_"):
             continue
-        module = import_module(f"{__name__}.{found.name}")
+        module = import_module(f"{package.__name__}.{found.name}")
         if hasattr(module, "register"):
             module.register(app)
         else:
             app.add_typer(module.app, name=found.name)
     return app
+
+
+def build() -> typer.Typer:
+    """Assemble the application."""
+    return assemble(
+        import_module(__name__),
+        name="lpsvdd",
+        help="Support vector data description with an lp slack norm.",
+    )
 
 
 def main() -> None:

@@ -1,0 +1,195 @@
+r"""What all kernel one-class detectors share: validation, the kernel, the threshold.
+
+One sign convention throughout, scikit-learn's: a higher score is more normal,
+
+    decision_function(x) = score_samples(x) - offset_,   predict = +1 where it is >= 0, else -1.
+
+(PyOD uses the opposite sign.) A subclass supplies two small methods, ``_fit_kernel`` and
+``_score_kernel``, which see kernel values only; so every detector also takes
+``kernel="precomputed"`` and one kernel matrix can serve them all.
+"""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, OutlierMixin
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from lpsvdd._validation import check_square_kernel, estimator_labels, weighted_quantile
+from lpsvdd.kernels import KERNELS, kernel_diagonal, kernel_matrix, resolve_gamma
+
+
+class KernelOneClass(OutlierMixin, BaseEstimator):
+    """Base of the detectors: kernels "rbf", "linear", "poly", a callable, or "precomputed".
+
+    Subclasses declare ``__init__`` with at least ``kernel, gamma, degree, coef0, contamination``
+    and implement ``_fit_kernel(K, y, sample_weight)`` and ``_score_kernel(Kz, diag)``.
+    """
+
+    uses_negatives: ClassVar[bool] = False
+
+    def fit(self, X, y=None):
+        """Fit to the positive samples (and the labelled outliers, where the method uses them).
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features), or the square kernel matrix if precomputed.
+        y : array of +1 and -1, optional. None: every sample is positive.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, None)
+
+    def _fit(self, X, y, sample_weight):
+        self._check_parameters()
+        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=1)
+        y = estimator_labels(y, len(X))
+        if not self.uses_negatives and (y < 0).any():
+            raise ValueError(
+                f"y holds -1 labels, but {type(self).__name__} cannot use labelled outliers; "
+                "pass the positive samples only"
+            )
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
+            if not (sample_weight[y > 0] > 0.0).any():
+                raise ValueError("sample_weight is zero on every positive sample")
+        if self.kernel == "precomputed":
+            check_square_kernel(X, "X (kernel='precomputed')")
+            self.gamma_ = None
+            K = X
+        else:
+            self.gamma_ = resolve_gamma(self.gamma, X, sample_weight)
+            K = kernel_matrix(X, **self._kernel_options())
+            check_square_kernel(K, "the kernel matrix")
+            self.X_fit_ = X
+        self.y_fit_ = y
+        self.diag_fit_ = K.diagonal().copy()
+        self._fit_kernel(K, y, sample_weight)
+        self._set_offset(
+            K[y > 0], self.diag_fit_[y > 0], None if sample_weight is None else sample_weight[y > 0]
+        )
+        return self
+
+    def score_samples(self, X, *, diag=None):
+        """Score of each sample; higher is more normal.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features); if precomputed, the kernel values
+            k(z, x_i) between the samples and the training samples.
+        diag : array of shape (n_samples,), optional
+            k(z, z), for precomputed kernels only. May be left out where the training
+            diagonal is constant (as for a Gaussian kernel), which is then used.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        if self.kernel != "precomputed":
+            if diag is not None:
+                raise ValueError("diag is for kernel='precomputed'; other kernels compute k(z, z)")
+            options = self._kernel_options()
+            return self._score_kernel(
+                kernel_matrix(X, self.X_fit_, **options), kernel_diagonal(X, **options)
+            )
+        return self._score_kernel(X, self._precomputed_diagonal(diag, len(X)))
+
+    def decision_function(self, X, *, diag=None):
+        """score_samples(X) - offset_: not negative where the sample is accepted."""
+        return self.score_samples(X, diag=diag) - self.offset_
+
+    def predict(self, X, *, diag=None):
+        """+1 for accepted (normal) samples, -1 for outliers."""
+        return np.where(self.decision_function(X, diag=diag) >= 0.0, 1, -1)
+
+    def fit_predict(self, X, y=None, **fit_params):
+        """Fit and give +1 or -1 for the training samples themselves."""
+        self.fit(X, y, **fit_params)
+        return self.predict(X, diag=self.diag_fit_ if self.kernel == "precomputed" else None)
+
+    def rethreshold(self, X, *, quantile=None, false_alarm_rate=None, diag=None):
+        """Move the threshold using held-out normal samples; the model itself is not refitted.
+
+        Give exactly one of
+        ``quantile``: offset_ becomes that quantile of the scores of X;
+        ``false_alarm_rate``: offset_ becomes an order statistic of those scores such that a new
+        sample from the same source is rejected with probability at most this rate, averaged over
+        held-out sets (the split-conformal rule; 0 or too small a set accept everything seen).
+        """
+        if (quantile is None) == (false_alarm_rate is None):
+            raise ValueError("give exactly one of quantile and false_alarm_rate")
+        level = quantile if false_alarm_rate is None else false_alarm_rate
+        if not (isinstance(level, Real) and 0.0 <= level < 1.0):
+            name = "quantile" if false_alarm_rate is None else "false_alarm_rate"
+            raise ValueError(f"{name} must be in [0, 1), got {level!r}")
+        scores = np.sort(self.score_samples(X, diag=diag))
+        if false_alarm_rate is None:
+            self.offset_ = float(np.quantile(scores, level))
+        else:
+            # P(new score < k-th smallest of m) <= (k - 1 + 1)/(m + 1) with k counted from 1.
+            k = int(np.floor(level * (len(scores) + 1) + 1e-12))
+            self.offset_ = float(scores[k - 1]) if k >= 1 else -np.inf
+        return self
+
+    # -- for subclasses ---------------------------------------------------------------------
+
+    def _fit_kernel(self, K: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
+        raise TypeError(f"{type(self).__name__} must define _fit_kernel")
+
+    def _score_kernel(self, Kz: np.ndarray, diag: np.ndarray) -> np.ndarray:
+        raise TypeError(f"{type(self).__name__} must define _score_kernel")
+
+    def _natural_offset(self, scores: np.ndarray) -> float:
+        """Threshold when ``contamination`` is None: accept every positive training sample."""
+        return float(scores.min())
+
+    # -- inner workings ---------------------------------------------------------------------
+
+    def _set_offset(self, Kz, diag, weights) -> None:
+        scores = self._score_kernel(Kz, diag)
+        if self.contamination is None:
+            self.offset_ = self._natural_offset(scores)
+        else:
+            self.offset_ = weighted_quantile(scores, self.contamination, weights)
+
+    def _kernel_options(self) -> dict:
+        return {
+            "kernel": self.kernel,
+            "gamma": self.gamma_,
+            "degree": self.degree,
+            "coef0": self.coef0,
+        }
+
+    def _precomputed_diagonal(self, diag, n_samples: int) -> np.ndarray:
+        if diag is not None:
+            diag = np.asarray(diag, dtype=float)
+            if diag.shape != (n_samples,) or not np.isfinite(diag).all():
+                raise ValueError(f"diag must be {n_samples} finite numbers k(z, z)")
+            return diag
+        first = self.diag_fit_[0]
+        if np.ptp(self.diag_fit_) > 1e-9 * max(abs(first), np.finfo(float).tiny):
+            raise ValueError(
+                "distances need k(z, z), and the training diagonal is not constant: "
+                "pass it as diag="
+            )
+        return np.full(n_samples, first)
+
+    def _check_parameters(self) -> None:
+        if not callable(self.kernel) and self.kernel not in KERNELS:
+            raise ValueError(f"kernel must be one of {KERNELS} or a callable, got {self.kernel!r}")
+        if self.contamination is not None and not (
+            isinstance(self.contamination, Real) and 0.0 < self.contamination <= 0.5
+        ):
+            raise ValueError(
+                f"contamination must be None or in (0, 0.5], got {self.contamination!r}"
+            )
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags

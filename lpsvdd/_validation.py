@@ -1,0 +1,106 @@
+"""Checks of labels, kernel matrices and parameters, and the weighted quantile: below all else."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+
+def check_labels(y: object, n_samples: int) -> np.ndarray:
+    """Labels as a float array of +1 (target) and -1 (labelled outlier); None means all +1."""
+    if y is None:
+        return np.ones(n_samples)
+    labels = np.asarray(y)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    if labels.shape != (n_samples,):
+        raise ValueError(f"y must have shape ({n_samples},), a label a sample; got {labels.shape}")
+    if labels.dtype.kind not in "iuf":
+        raise ValueError(f"Unknown label type in y: {labels.dtype}; use the numbers +1 and -1")
+    if not (np.abs(labels) == 1).all():
+        shown = ", ".join(map(str, np.unique(labels)[:5]))
+        raise ValueError(
+            f"y must hold only +1 (target) and -1 (labelled outlier), or be None; it holds {shown}"
+        )
+    if not (labels > 0).any():
+        raise ValueError("y has no positive sample (+1): there is nothing to describe")
+    return labels.astype(float)
+
+
+def estimator_labels(y: object, n_samples: int) -> np.ndarray:
+    """As ``check_labels``, but class labels 0, 1, 2, ... without any -1 are ignored, warning.
+
+    scikit-learn passes class labels (0, 1, 2, ...) to outlier detectors, which ignore them by
+    convention, and its ``check_estimator`` insists on that. A -1 among other labels is an error.
+    """
+    labels = np.asarray(y) if y is not None else np.ones(n_samples)
+    is_class_label = (
+        labels.shape == (n_samples,)
+        and labels.dtype.kind in "iuf"
+        and np.isfinite(labels).all()
+        and (labels >= 0).all()
+        and (labels == np.floor(labels)).all()
+    )
+    if is_class_label and not (labels == 1).all():
+        warnings.warn(
+            "y holds class labels without any -1 and is ignored: every sample counts as a target. "
+            "Label outliers -1 and targets +1 to use them, or pass y=None.",
+            UserWarning,
+            stacklevel=4,
+        )
+        return np.ones(n_samples)
+    return check_labels(y, n_samples)
+
+
+def check_square_kernel(K: np.ndarray, name: str = "K") -> None:
+    """Refuse a training kernel that is not a symmetric square matrix."""
+    if K.ndim != 2 or K.shape[0] != K.shape[1]:
+        raise ValueError(f"{name} must be a square kernel matrix, got shape {K.shape}")
+    # Block by block: a transpose of the whole matrix costs a third of a factorisation.
+    asymmetry = max(
+        np.abs(K[i : i + 256, i:] - K[i:, i : i + 256].T).max() for i in range(0, len(K), 256)
+    )
+    if asymmetry > 0.0 and asymmetry > 1e-8 * np.abs(K).max():
+        raise ValueError(f"{name} must be symmetric; max |K - K'| = {asymmetry:.3g}")
+
+
+def weighted_quantile(values: np.ndarray, level: float, weights: np.ndarray | None) -> float:
+    """NumPy's linearly interpolated quantile of the values written out weight-many times each."""
+    if weights is None:
+        return float(np.quantile(values, level))
+    order = np.argsort(values)
+    copies = np.cumsum(weights[order])
+    position = level * max(copies[-1] - 1.0, 0.0)
+    below = np.floor(position)
+    index = np.searchsorted(copies, [below, below + 1.0], side="right")
+    low, high = values[order[np.minimum(index, len(values) - 1)]]
+    return float(low + (position - below) * (high - low))
+
+
+def check_exponent(p: object) -> float:
+    """p as a float in [1, inf); a clear error otherwise."""
+    if not np.isscalar(p) or isinstance(p, (str, bytes, bool)):
+        raise ValueError(f"p must be a number in [1, inf), got {p!r}")
+    if not (np.isfinite(p) and p >= 1.0):
+        raise ValueError(f"p must be in [1, inf), got {p!r}")
+    return float(p)
+
+
+def check_costs(c: object, n_samples: int) -> np.ndarray:
+    """One positive finite cost a sample."""
+    cost = np.asarray(c)
+    if cost.dtype.kind not in "fiu" or cost.shape not in ((), (1,), (n_samples,)):
+        raise ValueError(f"c must be a number or {n_samples} numbers, got {c!r}")
+    cost = np.full(n_samples, cost, dtype=float)
+    if not (np.isfinite(cost).all() and (cost > 0.0).all()):
+        raise ValueError("c must be positive and finite")
+    return cost
+
+
+def check_tolerance(tol: float, max_iter: int) -> None:
+    """Refuse tolerances and iteration limits that make no sense."""
+    if not (np.isscalar(tol) and 0.0 < tol < 1.0):
+        raise ValueError(f"tol must be in (0, 1), got {tol!r}")
+    if not (isinstance(max_iter, (int, np.integer)) and max_iter >= 1):
+        raise ValueError(f"max_iter must be a whole number >= 1, got {max_iter!r}")

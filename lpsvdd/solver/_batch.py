@@ -1,0 +1,221 @@
+r"""Many cells at once: problems on the same points, as rows of arrays.
+
+On small problems NumPy's cost of a call is most of the time. Here one call serves all m cells
+(p, c) of a grid: alpha, z, u and g are arrays of shape (m, n), K beta is one matrix product for all
+of them, and only the factorisations are done one by one. The method is that of ``solver``: weighted
+mean, interior point, certificate.
+
+Nothing here has to succeed: a row whose certificate falls short is handed back empty, and
+``solver`` solves it alone, with more patience.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from lpsvdd.solver._interior_point import (
+    ROUGH,
+    Step,
+    factorise,
+    gap_of_point,
+    interior,
+    solve_rows,
+    state_of,
+    without_dust,
+)
+from lpsvdd.solver._problem import LOG_MAX, Certificate, Problem, Value
+from lpsvdd.solver._radius import best_radii
+
+MOST_ITERATIONS = 30  # a row that takes longer is better off alone
+START_TOL = 1e-3  # how well R2 is known at the weighted mean
+BY_ROW = ("p", "cost", "total_cost", "log_scale", "inv_scale", "tau", "diag", "log_rate")
+
+
+class Start(NamedTuple):
+    """Where to start from: multipliers, and R2 in the units of K. A ``Solution`` serves as well."""
+
+    alpha: np.ndarray
+    radius_sq: float
+
+
+class Batch(Problem):
+    """Problems with the same points; what is a float in ``Problem`` is a column (m, 1) here.
+
+    Parameters
+    ----------
+    points : Problem
+        The points; its own exponent and costs do not matter.
+    p : array of shape (m, 1)
+        Exponents, all above 1.
+    cost : array of shape (m, n)
+    """
+
+    def __init__(self, points: Problem, p: np.ndarray, cost: np.ndarray) -> None:
+        self.__dict__.update(points.__dict__)
+        self.p, self.cost = p, cost
+        self.total_cost = self.total(cost * self.positive)
+        log_tau = -np.log(p * self.total_cost) / (p - 1.0)
+        self.log_scale = np.maximum(np.log(self.gram.spread), log_tau)
+        self.inv_scale = np.exp(-self.log_scale)
+        self.tau = np.exp(log_tau - self.log_scale)
+        self.diag = self.gram.diag * self.inv_scale
+        self.log_rate = np.log(cost * p) + (p - 1.0) * self.log_scale
+
+    def rows(self, chosen: np.ndarray) -> Batch:
+        """The problems of some of the rows."""
+        other = copy.copy(self)
+        for name in BY_ROW:
+            setattr(other, name, getattr(self, name)[chosen])
+        return other
+
+    def dot(self, left, right):
+        return np.einsum("...i,...i->...", left, right)[..., None]
+
+    def total(self, values):
+        return (values @ self.ones)[..., None]
+
+    def least(self, stack):
+        return stack.min(axis=(0, -1))[:, None]
+
+    smaller, larger = np.minimum, np.maximum
+
+    def kernel_times(self, beta):
+        return (beta @ self.gram.K) * self.inv_scale  # K is symmetric
+
+    def feasible(self, alpha):
+        alpha = np.where(alpha > 0.0, alpha, 0.0)
+        on_positives = self.total(alpha * self.positive)
+        target = 1.0 + self.total(alpha) - on_positives
+        return np.where(self.positive, alpha * (target / on_positives), alpha)
+
+    def slack_ceiling(self):
+        ceiling = np.exp((np.log(1e3) - self.log_rate) / (self.p - 1.0))
+        return np.where(self.p >= 2.0, ceiling, np.inf)
+
+    def _root(self, d, guess, tol):
+        return best_radii(self, d, guess, tol)
+
+    def is_easy(self) -> np.ndarray:
+        """Which rows need no care: no cost so large, no slack so long that floats are short."""
+        steepest = self.log_rate.max(axis=1, keepdims=True)
+        ceiling = self.log_ceiling(30.0 if self.has_negatives else 1.0)
+        easy = (steepest <= np.minimum(ceiling, 0.5 * LOG_MAX)) & (self.log_scale < LOG_MAX)
+        return easy[:, 0]
+
+
+def solve_batch(
+    points: Problem,
+    p: Sequence[float],
+    cost: np.ndarray,
+    starts: Sequence[Sequence[Start]],
+    tol: float,
+    max_iter: int,
+) -> list[tuple[Certificate | None, int]]:
+    """(certificate or None, iterations) of each cell (p_k, cost[k])."""
+    result: list[tuple[Certificate | None, int]] = [(None, 0)] * len(cost)
+    p = np.asarray(p, dtype=float)[:, None]
+    with np.errstate(all="ignore"):  # a row that overflows has no certificate
+        batch = Batch(points, p, cost)
+        easy = np.flatnonzero((p[:, 0] > 1.0) & batch.is_easy())
+        if not len(easy):
+            return result
+        batch = batch.rows(easy)
+        value = _best_start(batch, [starts[i] for i in easy])
+        n_iter = np.zeros(len(easy), dtype=int)
+        rest = np.flatnonzero(~(value.gap[:, 0] <= tol))
+        if len(rest):
+            start = Value(*(field[rest] for field in value))
+            found, n_iter[rest] = _newton(batch.rows(rest), start, tol, max_iter)
+            _put(value, rest, found)
+        scale = np.exp(batch.log_scale)
+        slack = np.maximum(batch.y * (value.d - value.radius_sq), 0.0) * scale
+        numbers = np.hstack(
+            [value.primal * scale, value.dual * scale, value.gap, value.radius_sq * scale]
+        )
+    for i, row in enumerate(numbers.tolist()):
+        if row[2] <= tol:
+            result[easy[i]] = Certificate(value.alpha[i], *row, slack[i]), int(n_iter[i])
+    return result
+
+
+def _best_start(batch: Batch, starts: list[Sequence[Start]]) -> Value:
+    """For each row the start with the highest dual value, or the weighted mean if it has none."""
+    alpha, radius = batch.weighted_mean(), np.full((len(starts), 1), np.nan)
+    best = np.full((len(starts), 1), -np.inf)
+    most = max(map(len, starts))
+    for k in range(most):
+        rows = np.flatnonzero([len(given) > k for given in starts])
+        part, given = batch.rows(rows), [starts[i][k] for i in rows]
+        other = np.array([start.alpha for start in given])
+        dual = part.dual_value(other, part.kernel_times(part.y * other))
+        better = (dual > best[rows])[:, 0]
+        rows = rows[better]
+        alpha[rows], best[rows] = other[better], dual[better]
+        radius[rows] = np.array([[start.radius_sq] for start in given])[better]
+    return batch.evaluate(alpha, radius * batch.inv_scale, ROUGH if most else START_TOL)
+
+
+def _newton(batch: Batch, value: Value, tol: float, max_iter: int) -> tuple[Value, np.ndarray]:
+    """Interior point on all rows; a row leaves when its gap is met or its step fails."""
+    m, n = value.alpha.shape
+    point, b = interior(batch, value, np.maximum(0.1 * value.gap / n, 1e-18))
+    work = np.empty((m, n, n))
+    alphas, radii = np.full((2, m, n), np.nan), np.full((m, 1), np.nan)
+    max_iter = min(max_iter, MOST_ITERATIONS)
+    n_iter = np.full(m, max_iter)
+    rows, here = np.arange(m), batch  # the rows still at work, and their problems
+    for iteration in range(max_iter + 1):
+        alpha = point[0]
+        y_alpha, k_beta, norm_sq, signed, products = state_of(here, point, b)
+        if not (products > 1e4 * tol * (1.0 + abs(b))).all():
+            gap = gap_of_point(here, alpha, y_alpha, k_beta, b + norm_sq, signed)
+            stay = (gap > 0.9 * tol)[:, 0]  # NaN does not
+            gone = rows[~stay]
+            alphas[:, gone] = without_dust(alpha, signed)[~stay], alpha[~stay]
+            radii[gone] = (b + norm_sq / y_alpha**2)[~stay]
+            n_iter[gone] = iteration
+            rows, here = rows[stay], here.rows(stay)
+            if not len(rows):
+                break
+            point, b, products = point[:, stay], b[stay], products[stay]
+            signed, y_alpha = signed[stay], y_alpha[stay]
+        step = Step(here, point, signed, 1.0 - y_alpha)
+        move, db, length = step.take(_Systems(here, step.diagonal, work), products)
+        point, b = point + length * move, b + length * db
+    clean, raw = (batch.feasible(alpha) for alpha in alphas)
+    value = batch.evaluate(clean, radii, ROUGH)
+    short = ~(value.gap <= tol)[:, 0]
+    if short.any():  # dust may hold what is missing
+        _put(value, short, batch.rows(short).evaluate(raw[short], radii[short]))
+    return value, n_iter
+
+
+class _Systems:
+    """The linear systems of all rows, factorised at the first call: solved while in the cache."""
+
+    def __init__(self, batch: Batch, diagonal: np.ndarray, work: np.ndarray) -> None:
+        K, scale = batch.gram.K, batch.inv_scale[:, 0].tolist()
+        self.factors = (
+            factorise(K, s, row, w.T) for s, row, w in zip(scale, diagonal, work, strict=False)
+        )
+
+    def __call__(self, right: np.ndarray) -> np.ndarray:
+        """Right sides (m, k, n), solved in their place; NaN where there is no factor."""
+        kept = []
+        for factor, rows in zip(self.factors, right, strict=False):
+            if factor is None:
+                rows[:] = np.nan
+            else:
+                solve_rows(factor, rows)
+            kept.append(factor)
+        self.factors = kept
+        return right
+
+
+def _put(value: Value, rows: np.ndarray, found: Value) -> None:
+    for whole, part in zip(value, found, strict=True):
+        whole[rows] = part

@@ -1,0 +1,5 @@
+"""``python -m replication``."""
+
+from replication.cli import main
+
+main()

@@ -1,0 +1,300 @@
+"""Who competes, and the separate process in which every contestant runs.
+
+A contestant turns (K, y, cell) into an ``Answer``. It reports its multipliers, its own idea of its
+status and its time; what the multipliers are worth is for the referee to say. Contestants run in a
+process of their own, so that one that hangs can be stopped and one that crashes takes nothing
+with it, with one BLAS thread each. Times are processor times of that process: with one thread they
+equal the wall clock on an idle machine, and on a busy one they do not count the waiting, of which a
+long solve would get more than a short one.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import statistics
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from replication.benchmark.grid import Cell, all_cells, make_problem
+
+STATM = Path("/proc/self/statm")
+NOT_INSTALLED = "not installed"
+REPEATS = 5
+TURNS = 5  # of cold solves and the path, over the whole grid
+REPEAT_BUDGET = 0.1  # seconds: short measurements are repeated, the median is kept
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a contestant returns for one cell; times are medians of ``repeats`` runs."""
+
+    alpha: np.ndarray | None
+    seconds: float
+    status: str
+    wall_seconds: float = float("nan")
+    n_iter: float = float("nan")
+    solver_seconds: float = float("nan")
+    repeats: int = 1
+    memory: float = float("nan")
+
+
+class Timer:
+    """Processor time and wall clock since its creation."""
+
+    def __init__(self) -> None:
+        self._wall, self._cpu = time.perf_counter(), time.process_time()
+
+    def read(self) -> tuple[float, float]:
+        """(processor seconds, wall-clock seconds)."""
+        return time.process_time() - self._cpu, time.perf_counter() - self._wall
+
+
+def ours(K: np.ndarray, y: np.ndarray, cell: Cell, limit: float = np.inf) -> Answer:
+    """``lpsvdd.solve`` from a cold start, checks of the input included."""
+    from lpsvdd.solver import solve
+
+    timer = Timer()
+    solution = solve(K, y, p=cell.p, c=cell.costs(y))
+    seconds, wall = timer.read()
+    return Answer(solution.alpha, seconds, solution.status, wall, solution.n_iter)
+
+
+def ours_path(K: np.ndarray, y: np.ndarray, cells: Sequence[Cell]) -> list[Answer]:
+    """``lpsvdd.solve_path`` over a full grid; each cell gets the same share of the time."""
+    from lpsvdd.solver import solve_path
+
+    ps, cs = list(dict.fromkeys(c.p for c in cells)), list(dict.fromkeys(c.c for c in cells))
+    c_neg = None if cells[0].c_neg is None else list(dict.fromkeys(c.c_neg for c in cells))
+    timer = Timer()
+    solutions = solve_path(K, y, ps=ps, cs=cs, c_neg=c_neg)
+    share, wall = (t / len(cells) for t in timer.read())
+    return [Answer(s.alpha, share, s.status, wall, s.n_iter) for s in solutions]
+
+
+def cvxpy(
+    solver: str, cones: str, K: np.ndarray, y: np.ndarray, cell: Cell, limit: float
+) -> Answer:
+    """The dual as printed, in CVXPY (Diamond and Boyd 2016), compilation included."""
+    from lpsvdd.reference import solve_dual
+
+    if find_spec(solver.lower()) is None:  # ECOS has no wheel for Python 3.13
+        return Answer(None, float("nan"), NOT_INSTALLED)
+    # ECOS has no time limit of its own; its process is stopped instead.
+    limits = {"CLARABEL": {"time_limit": limit}, "SCS": {"time_limit_secs": limit}}
+    got = solve_dual(K, y, cell.p, cell.costs(y), solver, cones=cones, **limits.get(solver, {}))
+    n_iter = got.n_iter if got.n_iter >= 0 else float("nan")
+    alpha = got.alpha if np.all(np.isfinite(got.alpha)) else None
+    return Answer(alpha, got.cpu_seconds, got.status, got.seconds, n_iter, got.solver_seconds)
+
+
+def one_class_svm(tol: float, K: np.ndarray, y: np.ndarray, cell: Cell, limit: float) -> Answer:
+    """scikit-learn's OneClassSVM (LIBSVM), the same problem at p = 1 with nu = 1/(n c)."""
+    from sklearn.svm import OneClassSVM
+
+    timer = Timer()
+    model = OneClassSVM(kernel="precomputed", nu=1.0 / (len(K) * cell.c), tol=tol).fit(K)
+    seconds, wall = timer.read()
+    alpha = np.zeros(len(K))
+    alpha[model.support_] = cell.c * model.dual_coef_[0]
+    return Answer(alpha, seconds, "optimal", wall, float(np.max(model.n_iter_)))
+
+
+OURS, PATH = "lpsvdd", "lpsvdd path"
+CLARABEL, CLARABEL_POWER = "CVXPY+Clarabel", "CVXPY+Clarabel (power cones)"
+ECOS, SCS = "CVXPY+ECOS", "CVXPY+SCS"
+SVM, SVM_TIGHT = "OneClassSVM", "OneClassSVM (tol 1e-9)"
+CVXPY_CONTESTANTS = (CLARABEL, CLARABEL_POWER, ECOS, SCS)
+
+CONTESTANTS: dict[str, Callable[[np.ndarray, np.ndarray, Cell, float], Answer]] = {
+    OURS: ours,
+    CLARABEL: partial(cvxpy, "CLARABEL", "soc"),
+    CLARABEL_POWER: partial(cvxpy, "CLARABEL", "power"),
+    ECOS: partial(cvxpy, "ECOS", "soc"),
+    SCS: partial(cvxpy, "SCS", "soc"),
+    SVM: partial(one_class_svm, 1e-3),
+    SVM_TIGHT: partial(one_class_svm, 1e-9),
+}
+
+
+def measure(contestant: str, n: int, setting: str, cell: Cell, limit: float) -> Answer:
+    """Run one contestant on one cell, several times if that is quick."""
+    K, y = _problem(n, setting)
+    call = CONTESTANTS[contestant]
+    answers: list[Answer] = []
+    while len(answers) < REPEATS and sum(a.seconds for a in answers) < REPEAT_BUDGET:
+        answers.append(call(K, y, cell, limit))
+    return _median(answers)
+
+
+def measure_path(n: int, setting: str, cells: Sequence[Cell]) -> list[Answer]:
+    """Run the path over a full grid, several times if that is quick."""
+    K, y = _problem(n, setting)
+    runs: list[list[Answer]] = []
+    while len(runs) < REPEATS and sum(r[0].seconds * len(r) for r in runs) < REPEAT_BUDGET:
+        runs.append(ours_path(K, y, cells))
+    return [_median(answers) for answers in zip(*runs, strict=True)]
+
+
+def measure_turns(n: int, setting: str, cells: Sequence[Cell]) -> dict[str, Answer]:
+    """The whole grid by cold solves and by the path, in turns: both meet the same machine."""
+    K, y = _problem(n, setting)
+    runs: dict[str, list[Answer]] = {OURS: [], PATH: []}
+    while len(runs[PATH]) < TURNS:
+        timer = Timer()
+        for cell in cells:
+            ours(K, y, cell)
+        seconds, wall = timer.read()
+        runs[OURS].append(Answer(None, seconds, "reference", wall))
+        timer = Timer()
+        ours_path(K, y, cells)
+        seconds, wall = timer.read()
+        runs[PATH].append(Answer(None, seconds, "reference", wall))
+    return {name: _median(answers) for name, answers in runs.items()}
+
+
+def _median(answers: Sequence[Answer]) -> Answer:
+    """The last answer, with the median times of all."""
+    return replace(
+        answers[-1],
+        seconds=statistics.median(a.seconds for a in answers),
+        wall_seconds=statistics.median(a.wall_seconds for a in answers),
+        repeats=len(answers),
+    )
+
+
+def measure_cholesky(n: int, setting: str) -> Answer:
+    """One factorisation of K + I by ``scipy.linalg.cholesky``: the unit of cost at this n."""
+    from scipy.linalg import cholesky
+
+    K, _ = _problem(n, setting)
+    A = K + np.eye(n)
+    runs: list[Answer] = []
+    while len(runs) < 5 or (sum(r.seconds for r in runs) < 0.2 and len(runs) < 200):
+        timer = Timer()
+        cholesky(A, lower=True)
+        seconds, wall = timer.read()
+        runs.append(Answer(None, seconds, "reference", wall))
+    return _median(runs)
+
+
+def measure_memory(n: int, setting: str, cell: Cell) -> list[Answer]:
+    """Peak memory of one solve in n x n doubles, K itself included: allocations, then pages.
+
+    Allocations are those NumPy reports to tracemalloc; pages are the growth of the resident set,
+    which also sees LAPACK's own work space.
+    """
+    import resource
+    import tracemalloc
+
+    unit = 8.0 * n * n
+    ours(*_problem(50, setting), cell)  # load every library before the first reading
+    before = int(STATM.read_text().split()[1]) if STATM.exists() else None
+    K, y = _problem(n, setting)
+    solution = ours(K, y, cell)
+    readings = {}
+    if before is not None:  # Linux; the peak of the process, so the making of K counts as well
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        readings["pages"] = (peak - before * os.sysconf("SC_PAGE_SIZE")) / unit
+    tracemalloc.start()
+    ours(K, y, cell)
+    readings["allocations"] = (tracemalloc.get_traced_memory()[1] + K.nbytes) / unit
+    tracemalloc.stop()
+    return [replace(solution, status=name, memory=value) for name, value in readings.items()]
+
+
+@cache
+def _problem(n: int, setting: str) -> tuple[np.ndarray, np.ndarray]:
+    return make_problem(n, setting)
+
+
+class Worker:
+    """A process that runs the ``measure`` functions one call at a time, each with a time limit."""
+
+    def __init__(self) -> None:
+        self._process: Any = None
+        self._pipe: Any = None
+        self._warm: set[str] = set()
+
+    def call(self, function: str, *args: Any, limit: float) -> Any:
+        """The result, or an ``Answer`` with status "time limit" or "crashed" in its place."""
+        self._start()
+        if function == "measure":
+            self._warm_up(args[0])
+        started = time.perf_counter()
+        try:
+            self._pipe.send((function, args))
+            if self._pipe.poll(limit):
+                result = self._pipe.recv()
+                if isinstance(result, Exception):
+                    raise result
+                return result
+            status = "time limit"
+        except (EOFError, BrokenPipeError, ConnectionResetError):
+            status = "crashed"
+        self.close()
+        return Answer(None, float("nan"), status, time.perf_counter() - started)
+
+    def _start(self) -> None:
+        if self._process is not None:
+            return
+        context = multiprocessing.get_context("spawn")
+        self._pipe, far_end = context.Pipe()
+        self._process = context.Process(target=_serve, args=(far_end,), daemon=True)
+        self._process.start()
+        far_end.close()
+        self._pipe.recv()  # ready: libraries are loaded
+
+    def _warm_up(self, contestant: str) -> None:
+        """One tiny problem first: imports and first calls are not part of anybody's time."""
+        if contestant in CONTESTANTS and contestant not in self._warm:
+            self._warm.add(contestant)
+            self._pipe.send(("measure", (contestant, 4, "one-class", Cell(1.0, 1.0), 60.0)))
+            self._pipe.recv()
+
+    def close(self) -> None:
+        """Stop the process, whatever it is doing."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.join()
+            self._pipe.close()
+            self._process = None
+            self._warm.clear()
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+def _serve(pipe: Any) -> None:
+    """Answer calls until the other end is gone."""
+    from sklearn.exceptions import ConvergenceWarning
+    from threadpoolctl import threadpool_limits
+
+    measures = (measure, measure_path, measure_turns, measure_cholesky, measure_memory)
+    functions = {function.__name__: function for function in measures}
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # C solvers print; the statuses are what counts
+    with threadpool_limits(1), warnings.catch_warnings():
+        # A solver that stops early says so in its status, and the referee sees the gap.
+        warnings.simplefilter("ignore", category=ConvergenceWarning)
+        ours_path(*_problem(4, "one-class"), all_cells("one-class"))
+        pipe.send("ready")
+        while True:
+            try:
+                name, args = pipe.recv()
+            except EOFError:
+                return
+            try:
+                pipe.send(functions[name](*args))
+            except Exception as error:  # handed to the caller, who raises it
+                pipe.send(error)

@@ -1,0 +1,124 @@
+"""Figures of the benchmark table: time against n, and solved cells over the (p, c) grid."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lpsvdd.plots import PALETTE, fraction, use_style
+from replication.benchmark.contestants import CVXPY_CONTESTANTS, OURS, PATH
+from replication.benchmark.grid import COSTS, EXPONENTS
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+COLOURS = dict(
+    zip(
+        (OURS, PATH, *CVXPY_CONTESTANTS),
+        ("blue", "sky", "vermillion", "orange", "green", "purple"),
+        strict=True,
+    )
+)
+MARKERS = dict(zip(COLOURS, "oDsv^P", strict=True))
+
+
+def time_against_n(table: pd.DataFrame, setting: str = "one-class") -> Figure:
+    """Median seconds of the cells each contestant solves, against n, with one Cholesky beside it.
+
+    Bars span the quartiles. Cells differ between contestants: each is shown on those it solves.
+    """
+    import matplotlib.pyplot as plt
+
+    use_style()
+    figure, ax = plt.subplots(figsize=(7.4, 3.8), layout="constrained")
+    rows = table[(table["setting"] == setting) & table["experiment"].isin(["grid", "path"])]
+    rows = rows[rows["solved"].fillna(False).astype(bool)]
+    present = [name for name in COLOURS if (rows["contestant"] == name).any()]
+    for k, name in enumerate(present):
+        seconds = rows[rows["contestant"] == name].groupby("n")["seconds"]
+        low, middle, high = (seconds.quantile(q) for q in (0.25, 0.5, 0.75))
+        ax.errorbar(
+            middle.index * 1.02 ** (k - len(present) / 2),  # side by side, so that bars show
+            middle,
+            yerr=[middle - low, high - middle],
+            color=PALETTE[COLOURS[name]],
+            marker=MARKERS[name],
+            label=name,
+            capsize=2,
+        )
+    unit = table[(table["experiment"] == "unit") & (table["setting"] == setting)]
+    ax.plot(unit["n"], unit["seconds"], ":", color="black", label="one Cholesky factorisation")
+    ticks = sorted(rows["n"].unique())
+    ax.set(xscale="log", yscale="log", xlabel="n", ylabel="seconds per cell", title=setting)
+    ax.set_xticks(ticks, [str(n) for n in ticks])
+    ax.minorticks_off()
+    ax.legend(fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return figure
+
+
+def solved_map(table: pd.DataFrame, n: int, setting: str = "one-class") -> Figure:
+    """For each contestant the share of solved cells at every (p, c); white cells were not run.
+
+    Without negatives a cell is solved or not; with them the share is over the costs of negatives.
+    """
+    import matplotlib.pyplot as plt
+    from matplotlib.colors import LinearSegmentedColormap
+
+    use_style()
+    rows = table[
+        (table["setting"] == setting) & (table["n"] == n) & (table["experiment"] == "grid")
+    ]
+    names = [name for name in COLOURS if (rows["contestant"] == name).any()]
+    if not names:
+        raise ValueError(f"the table has no cells with setting {setting!r} and n = {n}")
+    ends = [PALETTE["vermillion"], PALETTE["blue"]]
+    colours = LinearSegmentedColormap.from_list("share", ends).with_extremes(bad="white")
+    figure, axes = plt.subplots(
+        1, len(names), figsize=(1.9 * len(names) + 0.6, 3.8), sharey=True, layout="constrained"
+    )
+    for ax, name in zip(np.atleast_1d(axes), names, strict=True):
+        own = rows[rows["contestant"] == name]
+        share = np.ma.masked_all((len(EXPONENTS), len(COSTS)))
+        for i, p in enumerate(EXPONENTS):
+            for j, c in enumerate(COSTS):
+                run = own[np.isclose(own["p"], p) & np.isclose(own["c"], c)]["solved"].dropna()
+                if not run.empty:
+                    share[i, j] = run.astype(float).mean()
+                    text = f"{int(run.sum())}/{len(run)}" if len(run) > 1 else _mark(run.iloc[0])
+                    ax.text(j, i, text, ha="center", va="center", color="white", fontsize=6)
+        ax.imshow(share, cmap=colours, vmin=0.0, vmax=1.0, aspect="auto")
+        solved, run = int(own["solved"].sum()), int(own["solved"].count())
+        ax.set_title(f"{name.replace(' (', chr(10) + '(')}\n{solved} of {run}", fontsize="small")
+        ax.set_xticks(range(len(COSTS)), [f"{c:g}" for c in COSTS], fontsize="x-small")
+        ax.set_yticks(range(len(EXPONENTS)), [fraction(p) for p in EXPONENTS])
+        ax.set_xlabel("c")
+        ax.grid(False)
+    np.atleast_1d(axes)[0].set_ylabel("p")
+    figure.suptitle(f"Solved cells, {setting}, n = {n}")
+    return figure
+
+
+def _mark(solved: bool) -> str:
+    return "✓" if solved else "×"
+
+
+def save_all(table: pd.DataFrame, folder: str | Path) -> list[Path]:
+    """Write every figure of the table as SVG; returns the paths."""
+    import matplotlib.pyplot as plt
+
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    grid = table[table["experiment"] == "grid"]
+    written = []
+    for setting, rows in grid.groupby("setting", sort=False):
+        figures = {f"time-{setting}": time_against_n(table, setting)}
+        for n in sorted(rows["n"].unique()):
+            figures[f"solved-{setting}-{n}"] = solved_map(table, n, setting)
+        for name, figure in figures.items():
+            written.append(folder / f"{name}.svg")
+            figure.savefig(written[-1])
+            plt.close(figure)
+    return written

@@ -1,0 +1,298 @@
+"""Measure: which contestant runs on which cells, the referee, and the table.
+
+The referee alone decides what an answer is worth. It makes the returned multipliers feasible
+(non-negative, within the box at p = 1, rescaled to y'alpha = 1), computes the relative duality gap
+with ``lpsvdd.solver`` and calls a cell solved where the gap is at most ``SOLVED_GAP``. An answer
+without finite multipliers has no gap and is not solved. A cell left out of a sample has status
+"not run", one of a solver that is absent "not installed"; it is neither solved nor failed.
+"""
+
+from __future__ import annotations
+
+import csv
+import platform
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tqdm import tqdm
+
+from lpsvdd.solver import Gram, Problem
+from replication.benchmark import contestants as who
+from replication.benchmark.grid import (
+    SETTINGS,
+    Cell,
+    all_cells,
+    make_problem,
+    p1_cells,
+    sample_cells,
+)
+
+SOLVED_GAP = 1e-6
+KEY = ("experiment", "contestant", "setting", "n", "p", "c", "c_neg")
+MEASURED = (
+    "seconds", "gap", "status", "solved", "n_iter", "cholesky_units",
+    "wall_seconds", "solver_seconds", "repeats", "memory",
+)  # fmt: skip
+ENVIRONMENT = ("started", "cpu", "threads", "platform", "python", "versions")
+COLUMNS = (*KEY, *MEASURED, *ENVIRONMENT)
+PACKAGES = ("lpsvdd", "numpy", "scipy", "scikit-learn", "cvxpy", "clarabel", "ecos", "scs")
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Sizes, how many cells each CVXPY contestant is given at each size, and time limits.
+
+    ``samples[contestant, setting]`` maps n to a number of cells; sizes that are not listed get the
+    full grid. ``limits`` maps n to the wall-clock limit of one cell in seconds.
+    """
+
+    sizes: tuple[int, ...]
+    samples: dict[tuple[str, str], dict[int, int]]
+    limits: dict[int, float]
+    p1_sizes: tuple[int, ...]
+    memory_size: int
+    memory_cells: tuple[Cell, ...]
+
+    def cells_for(self, contestant: str, setting: str, n: int) -> list[Cell]:
+        """The cells that this contestant is given; ours is always given all of them."""
+        cells = all_cells(setting)
+        size = self.samples.get((contestant, setting), {}).get(n, len(cells))
+        return sample_cells(setting, size)
+
+
+ONE_CLASS, NEGATIVES = SETTINGS
+PROFILES = {
+    "quick": Profile(
+        sizes=(16, 50),
+        samples={
+            (name, setting): {16: 10 * (setting == ONE_CLASS), 50: 10}
+            for name in who.CVXPY_CONTESTANTS
+            for setting in SETTINGS
+        },
+        limits={16: 1.0, 50: 1.0, 300: 10.0},
+        p1_sizes=(50,),
+        memory_size=300,
+        memory_cells=(Cell(4 / 3, 0.1),),
+    ),
+    "full": Profile(
+        sizes=(16, 50, 150, 350, 1000),
+        samples={
+            (who.CLARABEL, ONE_CLASS): {1000: 10},
+            (who.CLARABEL, NEGATIVES): {350: 40, 1000: 10},
+            (who.CLARABEL_POWER, ONE_CLASS): {1000: 10},
+            (who.CLARABEL_POWER, NEGATIVES): {350: 40, 1000: 10},
+            (who.ECOS, ONE_CLASS): {350: 10, 1000: 2},
+            (who.ECOS, NEGATIVES): {150: 40, 350: 10, 1000: 2},
+            (who.SCS, ONE_CLASS): {350: 10, 1000: 2},
+            (who.SCS, NEGATIVES): {16: 40, 50: 40, 150: 20, 350: 10, 1000: 2},
+        },
+        limits={16: 3.0, 50: 3.0, 150: 5.0, 350: 20.0, 1000: 60.0, 2000: 300.0},
+        p1_sizes=(16, 50, 150, 350, 1000),
+        memory_size=2000,
+        memory_cells=(Cell(32 / 31, 1.0), Cell(4 / 3, 0.1), Cell(20.0, 1e-2)),
+    ),
+}
+
+
+def run(
+    profile: str | Profile = "quick",
+    output: str | Path = "results/benchmark.csv",
+    *,
+    resume: bool = False,
+    progress: bool = True,
+) -> Path:
+    """Measure everything in the profile; rows are written as they come.
+
+    With ``resume`` the rows already in ``output`` are kept and not measured again (their column
+    ``started`` tells the runs apart); otherwise the file is written anew.
+    """
+    plan = PROFILES[profile] if isinstance(profile, str) else profile
+    path = Path(output)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    done = _keys(path) if resume and path.exists() else set()
+    tasks = [task for task in _tasks(plan) if not done.issuperset(_task_keys(task))]
+    environment = describe_environment()
+    with (
+        path.open("a" if done else "w", newline="") as file,
+        who.Worker() as worker,
+        tqdm(tasks, unit="task", mininterval=1.0, disable=not progress) as bar,
+    ):
+        writer = csv.DictWriter(file, COLUMNS)
+        if not done:
+            writer.writeheader()
+        units: dict[tuple[int, str], float] = {}
+        for task in bar:
+            bar.set_postfix_str(f"n = {task.n}", refresh=False)
+            for row in _measure(task, worker, units, plan.limits[task.n]):
+                if _key(row) not in done:
+                    writer.writerow(row | environment)
+            file.flush()
+    return path
+
+
+@dataclass(frozen=True)
+class Task:
+    """One call of the worker: a cell, or all cells of a path; none where rows are not of cells."""
+
+    experiment: str
+    contestant: str
+    setting: str
+    n: int
+    cells: tuple[Cell, ...]
+    run: bool = True
+
+
+def _tasks(plan: Profile) -> Iterator[Task]:
+    for n in plan.sizes:
+        for setting in SETTINGS:
+            cells = all_cells(setting)
+            yield Task("path", who.PATH, setting, n, tuple(cells))
+            yield Task("turns", who.PATH, setting, n, ())
+            given = {
+                name: set(plan.cells_for(name, setting, n))
+                for name in (who.OURS, *who.CVXPY_CONTESTANTS)
+            }
+            # Cell by cell, so that all contestants meet the same state of the machine.
+            for cell in cells:
+                for name, chosen in given.items():
+                    yield Task("grid", name, setting, n, (cell,), cell in chosen)
+    for n in plan.p1_sizes:
+        for cell in p1_cells(n):
+            for name in (who.OURS, who.SVM, who.SVM_TIGHT, who.CLARABEL):
+                yield Task("p = 1", name, "one-class", n, (cell,))
+    for cell in plan.memory_cells:
+        yield Task("memory", who.OURS, "one-class", plan.memory_size, (cell,))
+
+
+def _measure(
+    task: Task, worker: who.Worker, units: dict[tuple[int, str], float], limit: float
+) -> Iterator[dict[str, Any]]:
+    """Rows of one task, preceded by the unit of cost where this (n, setting) is new."""
+    if not task.run:
+        yield _row(task, task.cells[0], who.Answer(None, float("nan"), "not run"), float("nan"))
+        return
+    if task.experiment == "memory":
+        # A fresh process: the high-water mark of its memory has to be this solve's own.
+        with who.Worker() as fresh:
+            answers = fresh.call("measure_memory", task.n, task.setting, task.cells[0], limit=limit)
+        for answer in [answers] if isinstance(answers, who.Answer) else answers:
+            yield _row(task, task.cells[0], answer, float("nan"))
+        return
+    place = (task.n, task.setting)
+    if place not in units:
+        answer = worker.call("measure_cholesky", *place, limit=600.0)
+        units[place] = answer.seconds
+        unit_task = Task("unit", "scipy.linalg.cholesky", task.setting, task.n, ())
+        yield _row(unit_task, None, answer, units[place])
+    if task.experiment == "turns":
+        cells = all_cells(task.setting)
+        found = worker.call("measure_turns", *place, cells, limit=20.0 * limit * len(cells))
+        for name in (who.OURS, who.PATH):
+            answer = found if isinstance(found, who.Answer) else found[name]
+            yield _row(replace(task, contestant=name), None, answer, units[place])
+        return
+    if task.experiment == "path":
+        limit *= len(task.cells)
+        answers = worker.call("measure_path", *place, task.cells, limit=limit)
+        if isinstance(answers, who.Answer):  # stopped or crashed: no cell has an answer
+            answers = [answers] * len(task.cells)
+    else:
+        # A solver that keeps its limit does so itself; twice that much, and its process ends.
+        arguments = (task.contestant, *place, task.cells[0], limit)
+        answers = [worker.call("measure", *arguments, limit=2.0 * limit + 1.0)]
+    for cell, answer in zip(task.cells, answers, strict=True):
+        yield _row(task, cell, answer, units[place])
+
+
+def referee(n: int, setting: str, cell: Cell, alpha: np.ndarray | None) -> float:
+    """Relative duality gap of the multipliers after making them feasible; inf if there are none."""
+    if alpha is None or not np.all(np.isfinite(alpha)) or not np.any(alpha > 0.0):
+        return float("inf")
+    gram, y = _gram(n, setting)
+    problem = Problem(gram, y, p=cell.p, c=cell.costs(y))
+    return float(problem.evaluate(problem.feasible(alpha)).gap)
+
+
+@cache
+def _gram(n: int, setting: str) -> tuple[Gram, np.ndarray]:
+    K, y = make_problem(n, setting)
+    return Gram.check(K), y
+
+
+def _row(task: Task, cell: Cell | None, answer: who.Answer, unit: float) -> dict[str, Any]:
+    judged = cell is not None and answer.status not in ("not run", who.NOT_INSTALLED)
+    gap = referee(task.n, task.setting, cell, answer.alpha) if judged else float("nan")
+    measured = {
+        "seconds": answer.seconds,
+        "gap": gap,
+        "status": answer.status,
+        "solved": bool(gap <= SOLVED_GAP) if judged else "",
+        "n_iter": answer.n_iter,
+        "cholesky_units": answer.seconds / unit,
+        "wall_seconds": answer.wall_seconds,
+        "solver_seconds": answer.solver_seconds,
+        "repeats": answer.repeats,
+        "memory": answer.memory,
+    }
+    key = dict(zip(KEY, _cell_key(task, cell), strict=True))
+    return key | {name: _plain(value) for name, value in measured.items()}
+
+
+def _plain(value: Any) -> Any:
+    """Missing numbers as empty fields, others with as many digits as mean anything."""
+    if isinstance(value, float):
+        return "" if np.isnan(value) else f"{value:.6g}"
+    return value
+
+
+def _cell_key(task: Task, cell: Cell | None) -> tuple[Any, ...]:
+    p, c, c_neg = ("", "", "") if cell is None else cell
+    c_neg = "" if c_neg is None else c_neg
+    return (task.experiment, task.contestant, task.setting, task.n, p, c, c_neg)
+
+
+def _task_keys(task: Task) -> set[tuple[str, ...]]:
+    return {tuple(map(str, _cell_key(task, cell))) for cell in task.cells or (None,)}
+
+
+def _key(row: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(str(row[name]) for name in KEY)
+
+
+def _keys(path: Path) -> set[tuple[str, ...]]:
+    with path.open(newline="") as file:
+        return {_key(row) for row in csv.DictReader(file)}
+
+
+def describe_environment() -> dict[str, Any]:
+    """What the numbers depend on; no names of hosts, users or folders."""
+    return {
+        "started": datetime.now(UTC).strftime("%Y-%m-%dT%H:%MZ"),
+        "cpu": _cpu_model(),
+        "threads": 1,
+        "platform": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "versions": "; ".join(f"{name} {_version(name)}" for name in PACKAGES),
+    }
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "-"
+
+
+def _cpu_model() -> str:
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        for line in info.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor() or "unknown"

@@ -1,0 +1,110 @@
+"""Claims, their verdicts, and the registry of checks that recompute the verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+VERDICTS = ("holds", "holds partly", "not reproduced", "erratum", "undecidable")
+MODULES = ("mathematics", "bound", "figure", "printed", "rerun", "controls", "extensions")
+
+
+class LedgerError(Exception):
+    """The ledger is malformed, or names a check that does not exist."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a check found: a verdict and the facts that a finding may quote."""
+
+    verdict: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One entry of ``claims.yml``.
+
+    ``finding`` may quote facts of the check in braces, as in "lost on {losses}"; ``evidence`` is a
+    page of the book, relative to its root, with an optional anchor.
+    """
+
+    id: str
+    claim: str
+    location: str
+    verdict: str
+    finding: str
+    evidence: str
+    check: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
+CHECKS: dict[str, Callable[..., Outcome]] = {}
+
+
+def check(function: Callable[..., Outcome]) -> Callable[..., Outcome]:
+    """Register a check under its own name."""
+    CHECKS[function.__name__] = function
+    return function
+
+
+def load_checks() -> dict[str, Callable[..., Outcome]]:
+    """Import all modules with checks; late, because they import the experiments."""
+    for name in MODULES:
+        import_module(f"replication.claims.{name}")
+    return CHECKS
+
+
+def read_ledger(path: Path) -> list[Claim]:
+    """Read and validate ``claims.yml``."""
+    entries = yaml.safe_load(path.read_text(encoding="utf-8"))
+    if not isinstance(entries, list):
+        raise LedgerError(f"{path.name} must hold a list of claims")
+    known = load_checks()
+    claims: list[Claim] = []
+    for number, entry in enumerate(entries, start=1):
+        try:
+            claim = Claim(**entry)
+        except TypeError as error:
+            raise LedgerError(f"{path.name}, entry {number}: {error}") from None
+        if claim.verdict not in VERDICTS:
+            allowed = ", ".join(VERDICTS)
+            raise LedgerError(f"{claim.id}: verdict {claim.verdict!r} is none of {allowed}")
+        if claim.check not in known:
+            raise LedgerError(f"{claim.id}: there is no check {claim.check!r}")
+        claims.append(claim)
+    if len({claim.id for claim in claims}) < len(claims):
+        raise LedgerError(f"{path.name}: two claims share an id")
+    return claims
+
+
+def judge(claim: Claim) -> Outcome:
+    """Recompute a claim's verdict and fill its finding with the facts."""
+    outcome = load_checks()[claim.check](**claim.arguments)
+    if outcome.verdict not in VERDICTS:
+        raise LedgerError(f"{claim.check} answered {outcome.verdict!r}")
+    return outcome
+
+
+def finding(claim: Claim, outcome: Outcome) -> str:
+    """The claim's finding with the recomputed facts in place."""
+    return claim.finding.format(**outcome.facts)
+
+
+def markdown_table(claims: Iterable[Claim]) -> str:
+    """The ledger as a MyST table with links to the evidence, one line a claim."""
+    lines = ["| claim of the paper | verdict | what was found |", "|---|---|---|"]
+    for claim in claims:
+        outcome = judge(claim)
+        mismatch = "" if outcome.verdict == claim.verdict else f" (ledger: {claim.verdict})"
+        lines.append(
+            f"| {claim.claim} *{claim.location}* "
+            f"| [{outcome.verdict}]{{.verdict}}{mismatch} "
+            f"| {finding(claim, outcome)} [Evidence]({claim.evidence}) |"
+        )
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,52 @@
+"""``python -m replication bench``: time the solver against general-purpose ones and report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+
+    @app.command()
+    def bench(
+        profile: Annotated[
+            str, typer.Option(help="quick (under a minute) or full (tens of minutes).")
+        ] = "full",
+        output: Annotated[
+            Path | None,
+            typer.Option(help="CSV table; by default in results/ (full) or _build/ (quick)."),
+        ] = None,
+        report: Annotated[
+            bool, typer.Option("--report", help="Only summarise an existing table.")
+        ] = False,
+        resume: Annotated[
+            bool, typer.Option("--resume", help="Keep the rows of the table, add what is missing.")
+        ] = False,
+        plots: Annotated[
+            Path | None, typer.Option(help="Folder for the figures (SVG); none without it.")
+        ] = None,
+    ) -> None:
+        """Measure lpsvdd, CVXPY (Clarabel, ECOS, SCS) and OneClassSVM; one row a measurement."""
+        from replication import benchmark
+
+        if profile not in benchmark.PROFILES:
+            known = ", ".join(benchmark.PROFILES)
+            raise typer.BadParameter(f"{profile!r} is not one of {known}", param_hint="--profile")
+        if output is None:
+            folder = Path("results" if profile == "full" else "_build")
+            output = folder / "benchmark.csv"
+        if not report:
+            benchmark.run(profile, output, resume=resume)
+        elif not output.exists():
+            raise typer.BadParameter(f"there is no table {output} to report", param_hint="--output")
+        table = benchmark.read(output)
+        typer.echo(benchmark.report(table))
+        if plots is not None:
+            from replication.benchmark.plots import save_all
+
+            for path in save_all(table, plots):
+                typer.echo(f"wrote {path}")

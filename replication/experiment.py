@@ -1,0 +1,231 @@
+"""The paper's two experiments: which tasks, which methods, and what of it is known already.
+
+``experiment`` is what notebooks and the command line call. It takes from a committed table the
+tasks that were computed with the same options, the same grids and the same computation version,
+computes the rest, and returns the table.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from lpsvdd import datasets
+from replication import printed
+from replication.backends import SERIAL, Dask, Local, Serial
+from replication.methods import METHODS, Method
+from replication.protocol import COMPUTATION_VERSION, DEFAULTS, SETTINGS, Options, Task
+from replication.provenance import read_record, record, write_record
+from replication.runner import run
+from replication.store import write_atomically
+from replication.trial import COLUMNS, run_trial
+
+TRIALS = 10
+TOLERANCE = 0.05
+"""AUC points within which a recomputed row counts as the same."""
+REQUIRED_SHARE = 0.99
+"""Share of rows that must be the same for a recomputation to count as agreeing."""
+
+
+def results_folder() -> Path:
+    """Folder of the committed tables: $LPSVDD_RESULTS, else ``results`` of this checkout."""
+    named = os.environ.get("LPSVDD_RESULTS")
+    return Path(named) if named else Path(__file__).resolve().parents[1] / "results"
+
+
+def paper_methods(setting: str) -> list[Method]:
+    """Methods of the paper's table for a setting, in the order of its columns."""
+    if setting not in SETTINGS:
+        raise ValueError(f"setting={setting!r}: expected one of {', '.join(SETTINGS)}")
+    return [METHODS[setting, name] for name in printed.methods(setting)]
+
+
+def all_datasets() -> list[str]:
+    """D1 ... D20."""
+    return [record.id for record in datasets.RECORDS]
+
+
+def available() -> list[str]:
+    """Data sets that can be loaded here: all but those the user has not supplied."""
+    found = []
+    for name in all_datasets():
+        try:
+            datasets.load(name)
+        except datasets.MissingDataError:
+            continue
+        found.append(name)
+    return found
+
+
+def grid_digest(method: Method) -> str:
+    """Eight hexadecimal digits that change with any value of the grid, or its order."""
+    text = json.dumps(method.grid)
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def signature(setting: str, options: Options, methods: Sequence[Method]) -> dict[str, Any]:
+    """Whatever decides the numbers of a run, for its manifest and provenance record."""
+    return {
+        "computation": COMPUTATION_VERSION,
+        "setting": setting,
+        "options": asdict(options),
+        "methods": {
+            method.name: {"cells": len(method.grid), "grid": grid_digest(method)}
+            for method in methods
+        },
+    }
+
+
+def make_tasks(setting: str, names: Sequence[str], trials: int | Sequence[int]) -> list[Task]:
+    """Tasks in the order data set, trial; unknown names raise KeyError before anything runs."""
+    numbers = range(trials) if isinstance(trials, int) else trials
+    ids = [datasets.find(name).id for name in names]
+    return [Task(name, setting, trial) for name in dict.fromkeys(ids) for trial in numbers]
+
+
+def expected_cost(task: Task) -> float:
+    """Relative time of a task: a few Cholesky factorisations per cell, plus a fixed share."""
+    record = datasets.find(task.dataset)
+    n_train = (record.positives if task.setting == "pure" else record.n) / 3
+    return 1.0 + (n_train / 200.0) ** 2.5
+
+
+def stored_rows(
+    table: Path, wanted: dict[str, Any], methods: Sequence[Method]
+) -> dict[str, list[dict[str, Any]]]:
+    """Rows of a committed table by task key, where its provenance matches what is wanted."""
+    record = read_record(table)
+    if record is None or not table.exists():
+        return {}
+    found = record["signature"]
+    names = [method.name for method in methods]
+    same = all(found.get(key) == wanted[key] for key in ("computation", "setting", "options"))
+    if not same or any(found["methods"].get(name) != wanted["methods"][name] for name in names):
+        return {}
+    rows = read_table(table)
+    rows = rows[rows["method"].isin(names)]
+    known = {}
+    for (dataset, trial), part in rows.groupby(["dataset", "trial"], sort=False):
+        part = part.set_index("method").reindex(names)
+        if part["n_train"].notna().all():
+            lines = part.reset_index()[list(COLUMNS)]
+            key = Task(dataset, wanted["setting"], int(trial)).key
+            known[key] = json.loads(lines.to_json(orient="records"))
+    return known
+
+
+def experiment(
+    setting: str,
+    *,
+    names: Sequence[str] | None = None,
+    trials: int | Sequence[int] = TRIALS,
+    methods: Sequence[Method] | None = None,
+    options: Options = DEFAULTS,
+    backend: Serial | Local | Dask = SERIAL,
+    folder: str | Path | None = None,
+    recompute: bool = False,
+    progress: bool = True,
+) -> pd.DataFrame:
+    """Results table of one setting.
+
+    Parameters
+    ----------
+    names, trials, methods : what to run; by default 20 data sets, 10 trials, the paper's methods
+    options : the open choices of the protocol
+    backend : where to compute what is not known
+    folder : keeps each finished task, so that an interrupted run goes on
+    recompute : compute everything, even what ``results/`` holds for the same options and version
+    """
+    chosen = paper_methods(setting) if methods is None else list(methods)
+    wanted = signature(setting, options, chosen)
+    committed = results_folder() / f"{setting}.csv"
+    rows = run(
+        partial(run_trial, options=options, methods=chosen),
+        make_tasks(setting, all_datasets() if names is None else names, trials),
+        signature=wanted,
+        folder=folder,
+        backend=backend,
+        cost=expected_cost,
+        progress=progress,
+        known={} if recompute else stored_rows(committed, wanted, chosen),
+    )
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def read_table(path: Path) -> pd.DataFrame:
+    """Read a committed table back."""
+    texts = {"flag": str, "params": str, "status": str}
+    return pd.read_csv(path, dtype=texts).fillna(dict.fromkeys(texts, ""))
+
+
+def committed(setting: str, folder: Path | None = None) -> pd.DataFrame:
+    """Committed table of a setting."""
+    path = (results_folder() if folder is None else folder) / f"{setting}.csv"
+    if not path.exists():
+        raise FileNotFoundError(f"there is no table {path.name} in the results folder")
+    return read_table(path)
+
+
+def save(table: pd.DataFrame, setting: str, folder: Path, **further: Any) -> None:
+    """Write a table made by :func:`experiment` with default options, and its provenance record."""
+    path = folder / f"{setting}.csv"
+    write_table(table, path)
+    write_record(path, record(signature(setting, DEFAULTS, paper_methods(setting)), **further))
+
+
+def time_per_dataset(table: pd.DataFrame) -> list[str]:
+    """One line per data set: seconds of processor time over all trials and methods."""
+    seconds = table.groupby("dataset", sort=False)["seconds"].sum()
+    return [f"{name}: {value:.1f} s of processor time" for name, value in seconds.items()]
+
+
+def write_table(table: pd.DataFrame, path: Path) -> None:
+    """Write a results table in one piece."""
+    text = StringIO()
+    table.to_csv(text, index=False, lineterminator="\n")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, text.getvalue())
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far a recomputed table agrees with a stored one."""
+
+    rows: int
+    within: int
+    others: pd.DataFrame
+
+    @property
+    def share(self) -> float:
+        """Share of rows within the tolerance."""
+        return self.within / self.rows if self.rows else float("nan")
+
+
+def compare(
+    stored: pd.DataFrame, computed: pd.DataFrame, tolerance: float = TOLERANCE
+) -> Agreement:
+    """Compare the AUC of every computed row with the stored row of the same trial and method.
+
+    A row without a counterpart counts as different; a row without an AUC in both counts as equal.
+    """
+    keys = ["dataset", "method", "trial"]
+    both = computed[[*keys, "auc", "params"]].merge(
+        stored[[*keys, "auc", "params"]],
+        on=keys, how="left", suffixes=("", "_stored"), indicator=True,
+    )  # fmt: skip
+    both["difference"] = both["auc"] - both["auc_stored"]
+    paired = both["_merge"] == "both"
+    equal = both["difference"].abs() <= tolerance
+    neither = both["auc"].isna() & both["auc_stored"].isna() & paired
+    good = paired & (equal | neither)
+    others = both.loc[~good].drop(columns="_merge")
+    return Agreement(rows=len(both), within=int(good.sum()), others=others)

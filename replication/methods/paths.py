@@ -1,0 +1,202 @@
+r"""Whole grids on one kernel matrix: one factorisation a method where the mathematics allows it.
+
+GP and KPCA take one eigendecomposition for all noise levels and numbers of components, KNFST one
+for all ridges and variants. The SVDD family goes through ``solve_path``, one path per weight
+vector, and a single matrix product scores all its cells: with B the matrix of centres
+(column = y∘alpha of a cell),  -||phi(z) - a||^2 = 2 (K_eval B) - k(z,z) - diag(B'KB).
+
+Every path gives one `Cell` per grid entry, in the order of the grid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.linalg import eigh
+
+from lpsvdd.baselines.gaussian_process import Spectrum, normality
+from lpsvdd.baselines.kernel_mean import difference_coefficients
+from lpsvdd.baselines.knfst import null_space
+from lpsvdd.baselines.kpca import Components
+from lpsvdd.baselines.svm import KernelSVM
+from lpsvdd.solver import Solution, solve_path
+from replication.methods.core import Cell, KernelTask, Params
+
+RESOLUTION = 1e-5
+_FULL = 1e-9  # a sum of upper bounds this close to 1 is 1: then exactly one alpha is feasible
+_SVM_GAP = 1e-3  # LIBSVM stops on a KKT violation of 1e-6, which costs C = 1e3 this much
+
+
+def closed_form(grid: Iterable[Params], scores: Iterable[np.ndarray]) -> list[Cell]:
+    """Cells of a method that needs no iteration."""
+    return [
+        Cell(params, values, float("nan"), "closed form")
+        for params, values in zip(grid, scores, strict=True)
+    ]
+
+
+def distance_scores(task: KernelTask, centres: np.ndarray) -> np.ndarray:
+    """-||phi(z) - a||^2, one column per column of coefficients in ``centres``.
+
+    D is strongly concave in the centre: P - D >= ||a - a*||^2. A gap of 1e-9 thus leaves a centre
+    known to 3e-5 and no more, and where all points lie on one sphere (D13 has few distinct rows)
+    the order of finer digits is not proved. Scores are multiples of ``RESOLUTION`` of the largest.
+    """
+    norms = np.einsum("ij,ij->j", centres, task.K @ centres)
+    scores = 2.0 * (task.K_eval @ centres) - task.diag_eval[:, None] - norms
+    quantum = RESOLUTION * np.maximum(np.abs(scores).max(axis=0), np.finfo(float).tiny / RESOLUTION)
+    return np.round(scores / quantum) * quantum
+
+
+# -- closed forms -----------------------------------------------------------------------------
+
+
+def mean_path(task: KernelTask, grid: Sequence[Params]) -> list[Cell]:
+    """Kernel mean (no parameter) and difference of kernel means (lam)."""
+    centres = [difference_coefficients(task.y, params.get("lam", 0.0)) for params in grid]
+    return closed_form(grid, distance_scores(task, np.column_stack(centres)).T)
+
+
+def gp_path(task: KernelTask, grid: Sequence[Params]) -> list[Cell]:
+    """Gaussian process: every noise level and score from one eigendecomposition."""
+    spectrum = Spectrum.of(task.K)
+    projected = task.K_eval @ spectrum.vectors
+    posterior = {
+        noise: spectrum.posterior(projected, task.diag_eval, noise)
+        for noise in {params["noise"] for params in grid}
+    }
+
+    def scores(params: Params) -> np.ndarray:
+        mean, variance = posterior[params["noise"]]
+        return normality(mean, variance, params["criterion"])
+
+    return closed_form(grid, map(scores, grid))
+
+
+def kpca_path(task: KernelTask, grid: Sequence[Params]) -> list[Cell]:
+    """Kernel PCA: the errors of all numbers of components are partial sums of the same squares."""
+    errors: dict[bool, tuple[Components, np.ndarray]] = {}
+    for centred in {params.get("centred", True) for params in grid}:
+        components = Components(task.K, centred)
+        potential = components.potential(task.K_eval, task.diag_eval)
+        explained = np.cumsum(components.project(task.K_eval) ** 2, axis=1)
+        left = potential[:, None] - np.column_stack([np.zeros(len(potential)), explained])
+        errors[centred] = components, np.maximum(left, 0.0)
+
+    def scores(params: Params) -> np.ndarray:
+        components, table = errors[params.get("centred", True)]
+        return -table[:, components.number(params["n_components"])]
+
+    return closed_form(grid, map(scores, grid))
+
+
+def knfst_path(task: KernelTask, grid: Sequence[Params]) -> list[Cell]:
+    """KNFST: every variant and ridge from one eigendecomposition."""
+    spectrum = eigh(task.K)
+
+    def scores(params: Params) -> np.ndarray:
+        directions, target = null_space(task.K, task.y, spectrum, **params)
+        return -np.linalg.norm(task.K_eval @ directions - target, axis=1)
+
+    return closed_form(grid, map(scores, grid))
+
+
+# -- iterative methods ------------------------------------------------------------------------
+
+
+def svm_path(task: KernelTask, grid: Sequence[Params]) -> list[Cell]:
+    """Supervised SVM, one run of LIBSVM a cell; the gap (P - D)/(1 + |P|) is computed here."""
+    cells = []
+    for params in grid:
+        machine = KernelSVM(kernel="precomputed", contamination=None, **params).fit(task.K, task.y)
+        beta = machine.dual_coef_
+        values = task.K @ beta
+        hinge = np.maximum(1.0 - task.y * (values + machine.intercept_), 0.0)
+        primal = 0.5 * beta @ values + params["C"] * hinge.sum()
+        gap = float((primal - np.abs(beta).sum() + 0.5 * beta @ values) / (1.0 + abs(primal)))
+        status = "optimal" if gap <= _SVM_GAP else "not-converged"
+        scores = machine.score_samples(task.K_eval, diag=task.diag_eval)
+        cells.append(Cell(params, scores, gap, status))
+    return cells
+
+
+def svdd_path(
+    task: KernelTask,
+    grid: Sequence[Params],
+    *,
+    p: float = 1.0,
+    weigh: Callable[..., np.ndarray] | None = None,
+    own: tuple[str, ...] = (),
+) -> list[Cell]:
+    """The SVDD family: lp-SVDD (parameter "p"), or a fixed p, optionally with sample weights.
+
+    ``weigh(task, **own parameters)`` gives the weights; ``own`` names those parameters in the
+    grid. "C" (or "nu", meaning C = 1/(nu · sum of positive weights)) and "C_neg" are the costs. A
+    cell with p = 1 and C · sum of positive weights < 1 has no dual solution: status "infeasible".
+    """
+    solutions: dict[int, Solution] = {}
+    supports: dict[int, np.ndarray] = {}
+    groups: dict[tuple[Any, ...], list[int]] = {}
+    for index, params in enumerate(grid):
+        groups.setdefault(tuple(params[name] for name in own), []).append(index)
+    for values, members in groups.items():
+        weights = np.ones(len(task.y))
+        if weigh is not None:
+            weights = weigh(task, **dict(zip(own, values, strict=True)))
+        kept = np.flatnonzero(weights > 0.0)
+        total = float(weights[(task.y > 0) & (weights > 0.0)].sum())
+        cells = {i: _cost_cell(grid[i], p, total) for i in members}
+        solved = _solve_cells(task, kept, weights[kept], total, cells)
+        solutions |= solved
+        supports |= dict.fromkeys(solved, kept)
+    centres = np.zeros((len(task.y), len(solutions)))
+    for column, (i, solution) in enumerate(solutions.items()):
+        centres[supports[i], column] = task.y[supports[i]] * solution.alpha
+    scores = dict(zip(solutions, distance_scores(task, centres).T, strict=True))
+    return [
+        Cell(params, scores.get(i), *_certificate(solutions.get(i)))
+        for i, params in enumerate(grid)
+    ]
+
+
+def _cost_cell(params: Params, p: float, total: float) -> tuple[float, float, float | None]:
+    """(p, C, C_neg) of a cell."""
+    cost = 1.0 / (params["nu"] * total) if "nu" in params else params["C"]
+    return params.get("p", p), cost, params.get("C_neg")
+
+
+def _solve_cells(task, kept, weights, total, cells) -> dict[int, Solution]:
+    """Solutions of the feasible cells of one weight vector, one path each.
+
+    p = 1 has its own path: there, unlike for p > 1, some values of C are infeasible.
+    """
+    K, y = task.K[np.ix_(kept, kept)], task.y[kept]
+    solutions: dict[int, Solution] = {}
+    for is_box in (True, False):
+        wanted = {
+            i: cell
+            for i, cell in cells.items()
+            if (cell[0] == 1.0) == is_box and not (is_box and cell[1] * total < 1.0 - _FULL)
+        }
+        if not wanted:
+            continue
+        ps, cs, negatives = (
+            list(dict.fromkeys(axis)) for axis in zip(*wanted.values(), strict=True)
+        )
+        path = solve_path(
+            K, y, ps=ps, cs=cs, c_neg=None if negatives == [None] else negatives,
+            sample_weight=weights,
+        )  # fmt: skip
+        found = {(s.p, s.c, s.c_neg): s for s in path}
+        solutions |= {i: found[cell] for i, cell in wanted.items()}
+    return solutions
+
+
+def _certificate(solution: Solution | None) -> tuple[float, str]:
+    if solution is None:
+        return float("nan"), "infeasible"
+    # Where the bounds sum to one, the only feasible alpha is optimal; the solver calls it
+    # "radius-zero" for the second reading (R^2 >= 0) that it also solves.
+    return solution.gap, "not-converged" if solution.status == "not-converged" else "optimal"

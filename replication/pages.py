@@ -1,0 +1,203 @@
+"""What the pages that show results share: tables as HTML, where a table comes from, figures.
+
+``side_by_side`` lays the paper's table and ours out line by line, in a box of its own that scrolls
+sideways on a small screen. ``provenance`` is the sentence that says which run made a table.
+``contrasts`` gives paired differences with bootstrap intervals for several pairs of contestants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from lpsvdd.plots import name_points
+from replication.experiment import paper_methods, read_table, results_folder
+from replication.methods import Method
+from replication.methods.grids import C_PAPER, P_PAPER, grid
+from replication.provenance import read_record
+from replication.statistics import Interval, mean_interval, trial_matrix
+from replication.tables import wide
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+FLAG_NOTES = {
+    "inferred-labels": "the labels of the file used were partly inferred",
+    "inferred-target": "500 rows where 336 is printed, and the target class inferred from its size",
+}
+REPEATED = ("D19", "D15")
+"""D19 is D12 again and D15 is the complete rows of D18: left out where sets must be distinct."""
+
+
+def methods_with(setting: str, p_grid: Sequence[Any], c_grid: Sequence[Any]) -> list[Method]:
+    """The paper's methods, lp-SVDD with these exponents and costs ("32/31" or 1.5 alike)."""
+    ps = tuple(float(Fraction(str(p))) for p in p_grid)
+    cs = tuple(float(c) for c in c_grid)
+    chosen = paper_methods(setting)
+    if (ps, cs) == (P_PAPER, C_PAPER):
+        return chosen
+    pair = {"C_neg": cs} if setting == "negatives" else {}
+    own = grid(p=ps, C=cs, **pair)
+    return [replace(m, grid=own) if m.name.startswith("lp-SVDD") else m for m in chosen]
+
+
+def provenance(name: str, rows: pd.DataFrame | None = None) -> str:
+    """Markdown sentence: which run made ``results/NAME.csv``, and how many of the rows shown."""
+    path = results_folder() / f"{name}.csv"
+    stored = read_record(path)
+    if stored is None:
+        return f"Computed for this page: there is no stored run `results/{name}.csv`."
+    packages = ", ".join(f"{key} {stored['packages'][key]}" for key in ("numpy", "scipy"))
+    shown = ""
+    if rows is not None:
+        keys = ["dataset", "method", "trial", "auc", "seconds"]
+        known = len(rows[keys].merge(read_table(path)[keys]))
+        if known < len(rows):
+            shown = f"{known} of {len(rows)} rows shown are stored, the others computed here. "
+    return (
+        f"{shown}Stored run `results/{name}.csv` of {stored['date']}: commit "
+        f"{commit_text(stored['git_commit'])}, "
+        f"computation version {stored['signature']['computation']}, Python {stored['python']}, "
+        f"{packages}, {stored['processor']}, {stored['cores']} cores."
+    )
+
+
+def commit_text(recorded: str) -> str:
+    """A commit as recorded, and whether the run also held changes that were not committed."""
+    return f"`{recorded[:9]}`" + (" with uncommitted changes" if "+changes" in recorded else "")
+
+
+def scrolling(table: pd.DataFrame, label: str) -> str:
+    """A table of texts as HTML in a box that scrolls sideways; cells may hold markup."""
+    body = table.to_html(escape=False, index=False, border=0)
+    return (
+        f'<div role="region" aria-label="{escape(label)}" tabindex="0" '
+        f'style="overflow-x:auto;max-width:100%;font-size:0.85em;white-space:nowrap">{body}</div>'
+    )
+
+
+def side_by_side(rows: pd.DataFrame, setting: str, label: str) -> str:
+    """HTML of ours, printed and difference, the best of each line in bold."""
+    table = wide(rows, setting, bold=("<strong>", "</strong>")).rename(columns=method_label)
+    return scrolling(table, label)
+
+
+def method_label(name: str) -> str:
+    """Unicode name of a method: l1-SVDD -> ℓ1-SVDD, KNFST- -> KNFST⁻."""
+    text = name[:-1] + "⁻" if name.endswith("-") else name
+    return "ℓ" + text[1:] if text[:1] == "l" and text[1:2] in "12p" else text
+
+
+def flag_notes(rows: pd.DataFrame) -> str:
+    """Markdown sentence on data sets whose rows rest on inferred data."""
+    flagged = rows[rows["flag"].fillna("") != ""][["dataset", "flag"]].drop_duplicates()
+    parts = [f"{name}: {FLAG_NOTES[flag]}" for name, flag in flagged.itertuples(index=False)]
+    return f"† {'; '.join(parts)}." if parts else "No row shown here rests on inferred data."
+
+
+def agreement(table: pd.DataFrame, method: str, ax: Axes) -> Axes:
+    """Printed against reproduced means of one method, one number per data set."""
+    part = table[table["method"] == method]
+    ax.plot([0, 100], [0, 100], color="#999999", lw=0.8, zorder=1)
+    ax.scatter(part["printed_mean"], part["auc_mean"], s=14, zorder=2)
+    ax.set(xlim=(30, 102), ylim=(30, 102), title=method_label(method), aspect="equal")
+    names = part["dataset"].where(part["difference"].abs() > 15, "")
+    name_points(ax, names, part["printed_mean"], part["auc_mean"])
+    return ax
+
+
+def by_method(table: pd.DataFrame) -> pd.DataFrame:
+    """Per method over the data sets: mean and mean absolute difference, correlation with print."""
+    lines = []
+    for name, part in table.groupby("method", sort=False):
+        spread = np.sqrt((part["auc_sd"] ** 2 + part["printed_sd"] ** 2) / part["trials"])
+        known = part["printed_mean"].notna()
+        lines.append(
+            {
+                "method": method_label(name),
+                "mean difference": part["difference"].mean(),
+                "mean absolute difference": part["difference"].abs().mean(),
+                "correlation": part.loc[known, ["auc_mean", "printed_mean"]].corr().iloc[0, 1],
+                "within two standard errors": int((part["difference"].abs() <= 2 * spread).sum()),
+            }
+        )
+    return pd.DataFrame(lines).set_index("method")
+
+
+def contrasts(
+    rows: pd.DataFrame, pairs: Iterable[tuple[str, str]], *, leave_out: Sequence[str] = ()
+) -> pd.DataFrame:
+    """Mean difference over data sets of each pair, with its interval and wins by data set."""
+    rows = rows.rename(columns={"contestant": "method"})
+    rows = rows[~rows["dataset"].isin(leave_out)]
+    matrix = trial_matrix(rows)
+    lines = []
+    for first, second in pairs:
+        means = (matrix[first] - matrix[second]).groupby("dataset").mean().dropna()
+        found = interval(means)
+        lines.append(
+            {
+                "pair": f"{method_label(first)} − {method_label(second)}",
+                "mean difference": found.mean,
+                "low": found.low,
+                "high": found.high,
+                "sets won": found.wins,
+                "sets lost": found.losses,
+                "sets": found.n,
+            }
+        )
+    return pd.DataFrame(lines).set_index("pair")
+
+
+def interval(values: pd.Series) -> Interval:
+    """Mean with its bootstrap interval over data sets; one value alone has no interval."""
+    if len(values) > 1:
+        return mean_interval(values.to_numpy())
+    mean = float(values.iloc[0])
+    return Interval(mean, np.nan, np.nan, 1, int(mean > 0), int(mean < 0))
+
+
+def signed(value: float, digits: int = 1) -> str:
+    """A difference in AUC points with its sign, such as +8.9 or −0.9."""
+    return f"{value:+.{digits}f}".replace("-", "−")
+
+
+def worded(found: Interval) -> str:
+    """A mean with its interval for a sentence: +8.9 [+5.2, +12.7]; −0.91 [−1.77, −0.03]."""
+    if np.isnan(found.low):
+        return f"{signed(found.mean)} (one data set)"
+    values = (found.mean, found.low, found.high)
+    digits = 1 if min(map(abs, values)) >= 0.1 else 2
+    mean, low, high = (signed(value, digits) for value in values)
+    return f"{mean} [{low}, {high}]"
+
+
+def of_pair(
+    rows: pd.DataFrame, first: str, second: str, *, leave_out: Sequence[str] = ()
+) -> Interval:
+    """Interval of the mean difference of two contestants over the data sets."""
+    line = contrasts(rows, [(first, second)], leave_out=leave_out).iloc[0]
+    return Interval(
+        mean=line["mean difference"],
+        low=line["low"],
+        high=line["high"],
+        n=int(line["sets"]),
+        wins=int(line["sets won"]),
+        losses=int(line["sets lost"]),
+    )
+
+
+def forest(table: pd.DataFrame, ax: Axes, *, colour: str = "#0072B2", shift: float = 0.0) -> Axes:
+    """Mean differences with their intervals, one line per data set, "all" last."""
+    position = np.arange(len(table))[::-1] + shift
+    ax.axvline(0, color="#666666", lw=0.8, zorder=1)
+    ax.hlines(position, table["low"], table["high"], color=colour, lw=1.4)
+    ax.scatter(table["mean"], position, color=colour, s=16, zorder=3)
+    ax.set_yticks(np.arange(len(table))[::-1], table["dataset"])
+    return ax

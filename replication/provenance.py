@@ -1,0 +1,107 @@
+"""What is recorded beside a results table: enough to say which code and machine made it.
+
+No host names, user names or paths: only versions, the processor's model name, the git commit and
+the options.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from replication.store import write_atomically
+
+PACKAGES = ("lpsvdd", "numpy", "scipy", "scikit-learn", "pandas", "joblib", "threadpoolctl")
+
+
+def package_versions(names: Iterable[str] = PACKAGES) -> dict[str, str]:
+    """Installed versions; a package that is not installed is left out."""
+    found = {}
+    for name in names:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def processor() -> str:
+    """Model name of the processor, "unknown" where the system does not tell."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor() or "unknown"
+    for line in lines:
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return platform.processor() or "unknown"
+
+
+def git_commit() -> str:
+    """Commit of the checkout that holds this package, "+changes" if the package differs from it."""
+    here = Path(__file__).resolve().parents[1]
+
+    def git(*arguments: str) -> str:
+        done = subprocess.run(
+            ["git", "-C", str(here), *arguments], capture_output=True, text=True, check=True
+        )
+        return done.stdout.strip()
+
+    try:
+        commit = git("rev-parse", "HEAD")
+        changed = git("status", "--porcelain", "--untracked-files=no", "--", ".")
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return commit + ("+changes" if changed else "")
+
+
+def blas_libraries() -> list[dict[str, Any]]:
+    """Name, version and architecture of the loaded BLAS libraries, without their paths."""
+    from threadpoolctl import threadpool_info
+
+    keep = ("internal_api", "version", "architecture")
+    found = [
+        {key: entry[key] for key in keep if key in entry}
+        for entry in threadpool_info()
+        if entry.get("user_api") == "blas"
+    ]
+    return [entry for i, entry in enumerate(found) if entry not in found[:i]]
+
+
+def record(signature: dict[str, Any], **further: Any) -> dict[str, Any]:
+    """Return the provenance record of a run with this signature, as a JSON-ready dictionary."""
+    return {
+        "signature": json.loads(json.dumps(signature)),
+        "git_commit": git_commit(),
+        "date": datetime.now(UTC).date().isoformat(),
+        "python": platform.python_version(),
+        "system": platform.system(),
+        "processor": processor(),
+        "cores": os.cpu_count(),
+        "packages": package_versions(),
+        "blas": blas_libraries(),
+        **further,
+    }
+
+
+def provenance_path(table: Path) -> Path:
+    """``pure.csv`` -> ``pure.provenance.json``."""
+    return table.with_name(table.stem + ".provenance.json")
+
+
+def write_record(table: Path, content: dict[str, Any]) -> None:
+    """Write the provenance record that belongs to a results table."""
+    write_atomically(provenance_path(table), json.dumps(content, indent=1, sort_keys=True) + "\n")
+
+
+def read_record(table: Path) -> dict[str, Any] | None:
+    """Provenance record of a results table, None if there is none."""
+    path = provenance_path(table)
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None

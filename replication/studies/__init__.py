@@ -1,0 +1,217 @@
+"""The experiments that decide: each a pure job per task, each with its own table in ``results/``.
+
+``run_study`` computes one, or takes it from ``results/`` when that was computed with the same
+parameters and computation version.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from replication.backends import SERIAL, Dask, Local, Serial
+from replication.experiment import (
+    TRIALS,
+    all_datasets,
+    available,
+    expected_cost,
+    make_tasks,
+    paper_methods,
+    results_folder,
+    signature,
+    write_table,
+)
+from replication.protocol import COMPUTATION_VERSION, DEFAULTS, SETTINGS, Task
+from replication.provenance import read_record, record, write_record
+from replication.runner import HasKey, run
+from replication.store import Row, differences
+from replication.studies import grids, negatives, oracle, preparation, timing
+from replication.studies.common import C_GRID, NU_GRID, NU_LARGE, P_GRID, VariantTask
+
+
+def _tasks(names: list[str], trials: int, *, setting: str) -> list[Task]:
+    return make_tasks(setting, names, trials)
+
+
+def _first_splits(names: list[str], trials: int) -> list[Task]:
+    return [task for s in SETTINGS for task in make_tasks(s, names, trials)]
+
+
+def _unchanged(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows
+
+
+@dataclass(frozen=True)
+class Study:
+    """One question, the job that answers it on one task, and the size of the experiment.
+
+    ``parameters`` holds, beside the job's code, what decides the numbers; ``finish`` turns the
+    rows of all tasks into the table that is kept.
+    """
+
+    name: str
+    question: str
+    job: Callable[[Any], list[Row]]
+    tasks: Callable[[list[str], int], Sequence[HasKey]] = partial(_tasks, setting="pure")
+    names: tuple[str, ...] = tuple(all_datasets())
+    trials: int = TRIALS
+    parameters: dict[str, Any] = field(default_factory=dict)
+    finish: Callable[[pd.DataFrame], pd.DataFrame] = _unchanged
+
+    def signature(self) -> dict[str, Any]:
+        """Whatever decides the numbers, whichever data sets are run."""
+        return {
+            "computation": COMPUTATION_VERSION,
+            "ablation": self.name,
+            "trials": self.trials,
+            "parameters": self.parameters,
+        }
+
+
+_GRID = {"p": P_GRID, "c": C_GRID}
+_PURE = signature("pure", DEFAULTS, paper_methods("pure"))["methods"]
+
+STUDIES = {
+    one.name: one
+    for one in (
+        Study(
+            "fair_grid",
+            "Does lp beat l1 and l2 when all range from the hard ball to the kernel mean?",
+            grids.fair_grid,
+            parameters=_GRID | {"nu": NU_GRID, "nu_large": NU_LARGE},
+        ),
+        Study(
+            "support",
+            "How do the number of support vectors and R^2 depend on p and c?",
+            grids.support,
+            parameters=_GRID | {"level": grids.SUPPORT_LEVEL},
+            finish=grids.summarise_support,
+        ),
+        Study(
+            "choice_of_p",
+            "Which p is chosen, how often, and what does choosing it cost?",
+            grids.choice_of_p,
+            parameters=_GRID,
+        ),
+        Study(
+            "preparation",
+            "What are unit norm, kernel width, kernel formula and split sizes worth?",
+            preparation.preparation,
+            tasks=preparation.preparation_tasks,
+            parameters={"methods": _PURE, "variants": list(preparation.VARIANTS)},
+        ),
+        Study(
+            "targets",
+            "Which target class fits the printed rows of D1, D18, D12 and D19?",
+            preparation.targets,
+            tasks=preparation.target_tasks,
+            names=("D1", "D18", "D12", "D19"),
+            parameters={"methods": _PURE, "targets": list(preparation.TARGETS)},
+        ),
+        Study(
+            "negative_weight",
+            "In how many grid cells do labelled negatives carry any weight?",
+            negatives.negative_weight,
+            tasks=partial(_tasks, setting="negatives"),
+            parameters=_GRID | {"wide_p": negatives.WIDE_P, "wide_c": negatives.WIDE_C},
+        ),
+        Study(
+            "negative_contest",
+            "What do negatives add, in this model and in others?",
+            negatives.negative_contest,
+            tasks=partial(_tasks, setting="negatives"),
+            parameters=_GRID | {"wide_p": negatives.WIDE_P, "wide_c": negatives.WIDE_C},
+        ),
+        Study(
+            "cvxpy_grid",
+            "What do CVXPY's solvers return on the paper's grid?",
+            oracle.cvxpy_grid,
+            names=oracle.DATASETS,
+            trials=oracle.TRIALS,
+            parameters=_GRID | {"solvers": oracle.SOLVERS},
+        ),
+        Study(
+            "cvxpy_time",
+            "How long does one cell take through CVXPY, and here?",
+            timing.cvxpy_time,
+            tasks=_first_splits,
+            trials=1,
+            parameters={"sample": timing.SAMPLE, "large": timing.LARGE},
+        ),
+    )
+}
+
+
+def _cost(task: Task | VariantTask) -> float:
+    return expected_cost(task.task if isinstance(task, VariantTask) else task)
+
+
+def _committed(one: Study, names: Sequence[str] | None, trials: int) -> pd.DataFrame | None:
+    """The stored table, cut to what is asked, if it was made with the same parameters."""
+    path = results_folder() / f"{one.name}.csv"
+    stored = read_record(path)
+    wanted = one.signature()
+    if stored is None or not path.exists() or trials != one.trials:
+        return None
+    if differences(stored["signature"], json.loads(json.dumps(wanted))):
+        return None
+    table = pd.read_csv(path)
+    if names is None:
+        return table
+    if not set(names) <= set(table["dataset"]):
+        return None
+    return table[table["dataset"].isin(names)].reset_index(drop=True)
+
+
+def run_study(
+    name: str,
+    *,
+    names: Sequence[str] | None = None,
+    trials: int | None = None,
+    backend: Serial | Local | Dask = SERIAL,
+    folder: str | Path | None = None,
+    recompute: bool = False,
+    progress: bool = True,
+) -> pd.DataFrame:
+    """Table of one deciding experiment.
+
+    Parameters
+    ----------
+    name : a key of ``STUDIES``
+    names, trials : data sets and number of splits; by default those of the committed table, as
+        far as the data sets are available here
+    backend, folder, recompute, progress : as in ``paper.experiment``
+    """
+    if name not in STUDIES:
+        raise KeyError(f"unknown experiment {name!r}: expected one of {', '.join(STUDIES)}")
+    one = STUDIES[name]
+    count = one.trials if trials is None else trials
+    stored = None if recompute else _committed(one, names, count)
+    if stored is not None:
+        return stored
+    here = available()
+    wanted = [n for n in one.names if n in here] if names is None else list(names)
+    rows = run(
+        one.job,
+        one.tasks(wanted, count),
+        signature=one.signature() | {"trials": count},
+        folder=folder,
+        backend=backend,
+        cost=_cost,
+        progress=progress,
+    )
+    return one.finish(pd.DataFrame(rows))
+
+
+def save_study(name: str, table: pd.DataFrame, folder: Path, **further: Any) -> None:
+    """Write the table of an experiment run with its default size, and its provenance record."""
+    path = folder / f"{name}.csv"
+    write_table(table, path)
+    content = record(STUDIES[name].signature(), datasets=sorted(set(table["dataset"])), **further)
+    write_record(path, content | {"question": STUDIES[name].question})

@@ -1,0 +1,111 @@
+r"""Where the gain comes from: the same range for every p (H1), support vectors, the choice of p.
+
+* ``fair_grid``: kernel mean, l1, l2 and lp on the paper's grid and on the nu grid. The column
+  ``rank_correlation`` is Spearman's correlation of the chosen cell's scores with those of the
+  kernel mean over the evaluated rows: 1 means the contestant ranks as the kernel mean does.
+* ``support``: share of support vectors and R^2 at the certified optimum of each grid cell.
+* ``choice_of_p``: lp with p and c tuned against each fixed p with c tuned, same splits.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from scipy.stats import spearmanr
+
+from lpsvdd.solver import solve_path
+from replication.protocol import Task
+from replication.store import Row
+from replication.studies.common import (
+    C_GRID,
+    P_GRID,
+    contest,
+    is_feasible,
+    mean_cell,
+    nu_path,
+    paper_path,
+)
+from replication.trial import prepare
+
+SUPPORT_LEVEL = 1e-6
+"""A multiplier counts as zero below this share of the largest one."""
+
+
+def fair_grid(task: Task) -> list[Row]:
+    """Rows of seven contestants on one split."""
+    trial = prepare(task)
+    problem = trial.kernel_task
+    lp_paper, lp_nu = paper_path(problem), nu_path(problem)
+    contestants = {
+        "kernel mean": [mean_cell(problem)],
+        "l1, paper's grid": paper_path(problem, [1.0]),
+        "l1, nu grid": nu_path(problem, [1.0]),
+        "l2, paper's grid": [cell for cell in lp_paper if cell[0]["p"] == 2.0],
+        "l2, nu grid": [cell for cell in lp_nu if cell[0]["p"] == 2.0],
+        "lp, paper's grid": lp_paper,
+        "lp, nu grid": lp_nu,
+    }
+    reference = contestants["kernel mean"][0][1]
+    rows = []
+    for name, cells in contestants.items():
+        row, scores = contest(trial, name, cells)
+        correlation = None if scores is None else spearmanr(scores, reference).statistic
+        rows.append(
+            {"dataset": task.dataset, "trial": task.trial}
+            | row
+            | {"rank_correlation": None if correlation is None else round(float(correlation), 4)}
+        )
+    return rows
+
+
+def support(task: Task) -> list[Row]:
+    """Support vectors and R^2 of every cell of the paper's grid, p = 1 included."""
+    problem = prepare(task).kernel_task
+    rows = []
+    for found in solve_path(problem.K, ps=(1.0, *P_GRID), cs=C_GRID):
+        feasible = is_feasible(found)
+        active = found.alpha > SUPPORT_LEVEL * found.alpha.max()
+        rows.append(
+            {
+                "dataset": task.dataset,
+                "p": found.p,
+                "c": found.c,
+                "feasible": feasible,
+                "support": float(active.mean()) if feasible else None,
+                "radius_sq": found.radius_sq if feasible else None,
+            }
+        )
+    return rows
+
+
+def summarise_support(rows: pd.DataFrame) -> pd.DataFrame:
+    """Over the trials: mean share of support vectors, median R^2, share of cells with R^2 < 0."""
+    rows = rows.astype({"support": float, "radius_sq": float})
+    rows["negative_radius"] = np.where(rows["feasible"], rows["radius_sq"] < 0, np.nan)
+    grouped = rows.groupby(["dataset", "p", "c"], sort=False)
+    table = grouped.agg(
+        trials=("feasible", "size"),
+        feasible=("feasible", "sum"),
+        support_mean=("support", "mean"),
+        radius_sq_median=("radius_sq", "median"),
+        negative_radius=("negative_radius", "mean"),
+    ).reset_index()
+    table["support_mean"] = table["support_mean"].round(4)
+    table["radius_sq_median"] = table["radius_sq_median"].map(
+        lambda value: value if np.isnan(value) else float(f"{value:.4g}")
+    )
+    return table
+
+
+def choice_of_p(task: Task) -> list[Row]:
+    """Tuned p against every fixed p, c tuned in all cases."""
+    trial = prepare(task)
+    cells = paper_path(trial.kernel_task)
+    contestants = {"p tuned": cells}
+    for p in P_GRID:
+        contestants[f"p = {p:.4g}"] = [cell for cell in cells if cell[0]["p"] == p]
+    rows = []
+    for name, part in contestants.items():
+        row, _ = contest(trial, name, part)
+        rows.append({"dataset": task.dataset, "trial": task.trial} | row)
+    return rows

@@ -1,0 +1,74 @@
+r"""What CVXPY returns on the paper's grid, and what validation would make of it.
+
+For each cell (p, c) of the one-class grid the paper's dual is handed, unscaled, to Clarabel, ECOS
+and SCS. ``cvxpy_grid`` keeps per cell the status, the time, the validation and test AUC of
+whatever point came back (none if there is none) and those of the certified solution.
+``selections`` then chooses on validation among (i) the certified solutions, (ii) the cells a
+solver calls optimal, (iii) every cell in which it returned some point.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lpsvdd.solver import certify, solve_path
+from replication.protocol import Task, select
+from replication.store import Row
+from replication.studies.common import C_GRID, P_GRID, centre_scores
+from replication.trial import Trial, prepare
+
+SOLVERS = ("CLARABEL", "ECOS", "SCS")
+DATASETS = ("D1", "D2", "D7", "D11", "D12", "D17")
+TRIALS = 3
+
+
+def _aucs(trial: Trial, alpha: np.ndarray) -> dict[str, Any]:
+    if not np.all(np.isfinite(alpha)):
+        return {"auc_val": None, "auc": None}
+    validation, test = trial.aucs(centre_scores(trial.kernel_task, alpha))
+    return {"auc_val": round(validation, 4), "auc": round(test, 4)}
+
+
+def cvxpy_grid(task: Task) -> list[Row]:
+    """One row per cell and solver, and one per cell for the certified solution ("own")."""
+    from lpsvdd.reference import solve_dual
+
+    trial = prepare(task)
+    K = trial.kernel_task.K
+    rows = []
+    for own in solve_path(K, ps=P_GRID, cs=C_GRID):
+        head = {"dataset": task.dataset, "trial": task.trial, "p": own.p, "c": own.c}
+        answer = {"solver": "own", "status": own.status, "seconds": None}
+        rows.append(head | answer | {"gap": float(f"{own.gap:.1e}")} | _aucs(trial, own.alpha))
+        for solver in SOLVERS:
+            found = solve_dual(K, None, own.p, own.c, solver)
+            gap = None
+            if np.all(np.isfinite(found.alpha)):
+                gap = float(f"{certify(K, p=own.p, c=own.c, alpha=found.alpha).gap:.1e}")
+            answer = {
+                "solver": solver,
+                "status": found.status,
+                "seconds": round(found.seconds, 4),
+                "gap": gap,
+            }
+            rows.append(head | answer | _aucs(trial, found.alpha))
+    return rows
+
+
+def selections(rows: pd.DataFrame) -> pd.DataFrame:
+    """What validation selects from each solver's answers, with and without the doubtful ones."""
+    table = []
+    for (dataset, trial, solver), part in rows.groupby(["dataset", "trial", "solver"], sort=False):
+        rules = {"optimal": part["status"] == "optimal", "any point": part["auc"].notna()}
+        for rule, kept in rules.items():
+            usable = part[kept & part["auc"].notna()]
+            chosen = select(usable["auc_val"].tolist())
+            line = {"dataset": dataset, "trial": trial, "solver": solver, "kept": rule}
+            line["cells"] = len(usable)
+            if chosen is not None:
+                line |= usable.iloc[chosen][["p", "c", "status", "auc_val", "auc"]].to_dict()
+            table.append(line)
+    return pd.DataFrame(table)

@@ -1,0 +1,135 @@
+"""Tables in the paper's layout, beside the printed values.
+
+One line per data set, one column per method, cells "mean ± sd" in percent over the trials
+(sd with n - 1). The best method of a line is marked, together with every method whose mean is
+the same after rounding to two decimals. ``comparison`` is the long form with the differences;
+``render`` makes text, Markdown or CSV of it.
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from replication.printed import printed_auc, printed_matrix, printed_ranks
+from replication.statistics import friedman, mean_matrix, ranks
+
+DECIMALS = 2
+FORMATS = ("text", "markdown", "csv")
+
+
+def summary(rows: pd.DataFrame) -> pd.DataFrame:
+    """Mean and sd over trials per (dataset, method), with the best of each line marked."""
+    grouped = rows.groupby(["dataset", "method"], sort=False)["auc"]
+    table = grouped.agg(auc_mean="mean", auc_sd="std", trials="count").reset_index()
+    table["best"] = mark_best(table)
+    return table
+
+
+def mark_best(table: pd.DataFrame) -> pd.Series:
+    """Mark the highest mean of every data set and whatever equals it to two decimals."""
+    rounded = table["auc_mean"].round(DECIMALS)
+    return rounded == rounded.groupby(table["dataset"]).transform("max")
+
+
+def comparison(rows: pd.DataFrame, setting: str) -> pd.DataFrame:
+    """Long table: ours, printed (the misprint corrected) and the difference ours - printed."""
+    printed = printed_auc(setting, corrected=True)
+    printed["printed_best"] = mark_best(printed)
+    printed = printed.rename(columns={"auc_mean": "printed_mean", "auc_sd": "printed_sd"})
+    table = summary(rows).merge(printed, on=["dataset", "method"], how="left", sort=False)
+    table["difference"] = table["auc_mean"] - table["printed_mean"]
+    return table
+
+
+def flags(rows: pd.DataFrame) -> dict[str, str]:
+    """Data sets with a flag, and the flag."""
+    if "flag" not in rows:
+        return {}
+    flagged = rows[["dataset", "flag"]].dropna().drop_duplicates()
+    return {dataset: flag for dataset, flag in flagged.itertuples(index=False) if flag}
+
+
+def _cell(mean: float, sd: float, best: bool, bold: tuple[str, str]) -> str:
+    if pd.isna(mean):
+        return "–"
+    text = f"{mean:.{DECIMALS}f}" + ("" if pd.isna(sd) else f" ± {sd:.{DECIMALS}f}")
+    return f"{bold[0]}{text}{bold[1]}" if best else text
+
+
+def wide(rows: pd.DataFrame, setting: str, *, bold: tuple[str, str] = ("", "*")) -> pd.DataFrame:
+    """Three lines per data set: ours, printed, difference; one column per method."""
+    table = comparison(rows, setting)
+    flagged = flags(rows)
+    lines = []
+    for dataset, part in table.groupby("dataset", sort=False):
+        name = f"{dataset} †" if dataset in flagged else dataset
+        ours = {"data set": name, "": "here"}
+        printed = {"data set": "", "": "printed"}
+        difference = {"data set": "", "": "difference"}
+        for cell in part.itertuples(index=False):
+            ours[cell.method] = _cell(cell.auc_mean, cell.auc_sd, cell.best, bold)
+            is_best = cell.printed_best is True
+            printed[cell.method] = _cell(cell.printed_mean, cell.printed_sd, is_best, bold)
+            known = not pd.isna(cell.difference)
+            difference[cell.method] = f"{cell.difference:+.{DECIMALS}f}" if known else "–"
+        lines += [ours, printed, difference]
+    return pd.DataFrame(lines).fillna("–")
+
+
+def rank_table(rows: pd.DataFrame, setting: str) -> pd.DataFrame:
+    """Average ranks here, recomputed from the printed means, and as printed."""
+    columns = {"rank here": ranks(mean_matrix(rows).dropna()).mean()}
+    for label, corrected in (("from printed AUC", False), ("with 85.86", True)):
+        columns[label] = ranks(printed_matrix(setting, corrected=corrected)).mean()
+    columns["printed rank"] = printed_ranks(setting)
+    return pd.DataFrame(columns).loc[list(dict.fromkeys(rows["method"]))]
+
+
+def grid(table: pd.DataFrame, form: str = "text") -> str:
+    """Lay out a table of texts with aligned columns, plain or in Markdown."""
+    header = [str(column) for column in table.columns]
+    lines = [[str(value) for value in line] for line in table.itertuples(index=False)]
+    widths = [max(map(len, column)) for column in zip(header, *lines, strict=True)]
+    edge, between, rule = ("| ", " | ", "|-") if form == "markdown" else ("", "  ", "")
+
+    def join(cells: list[str], gap: str, fill: str = " ") -> str:
+        padded = (cell.ljust(width, fill) for cell, width in zip(cells, widths, strict=True))
+        return gap.join(padded)
+
+    def framed(cells: list[str]) -> str:
+        return (edge + join(cells, between) + edge[::-1]).rstrip()
+
+    dashes = join([""] * len(widths), "-|-" if rule else "  ", "-")
+    ruler = f"{rule}{dashes}{rule[::-1]}"
+    return "\n".join([framed(header), ruler, *map(framed, lines)])
+
+
+def render(rows: pd.DataFrame, setting: str, form: str = "text") -> str:
+    """Whole page for one setting: the table, its flags and the ranks."""
+    if form not in FORMATS:
+        raise ValueError(f"format {form!r}: expected one of {', '.join(FORMATS)}")
+    if form == "csv":
+        return comparison(rows, setting).to_csv(index=False, float_format="%.4f")
+    bold = ("**", "**") if form == "markdown" else ("", "*")
+    table = grid(wide(rows, setting, bold=bold), form)
+    mark = "bold" if form == "markdown" else "*"
+    notes = [f"AUC in percent, mean ± sd over trials; {mark}: best of the line, ties included."]
+    notes += [f"† {dataset}: {flag}" for dataset, flag in flags(rows).items()]
+    page = [f"AUC, setting {setting}", "", table, "", *notes]
+    complete = rows.groupby("dataset")["method"].nunique().eq(rows["method"].nunique()).sum()
+    if complete >= 2 and rows["method"].nunique() >= 3:
+        page += ["", *_ranks(rows, setting, form)]
+    return "\n".join(page) + "\n"
+
+
+def _ranks(rows: pd.DataFrame, setting: str, form: str) -> list[str]:
+    test = friedman(mean_matrix(rows).dropna())
+    table = rank_table(rows, setting).map("{:.2f}".format).rename_axis("method").reset_index()
+    return [
+        f"Average ranks over {test.n_datasets} data sets (1 = best)",
+        "",
+        grid(table, form),
+        "",
+        f"Friedman chi2 = {test.statistic:.1f}, p = {test.p_value:.2g}; "
+        f"Iman–Davenport F = {test.iman_davenport:.1f}, p = {test.iman_davenport_p:.2g}.",
+    ]

@@ -1,0 +1,180 @@
+"""The problem object: values against raw formulas, the radius, stability, refusals."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.optimize import brentq
+
+from lpsvdd.kernels import kernel_matrix
+from lpsvdd.solver import Gram, Problem, certify
+
+
+def gaussian(n=20, d=3, seed=0, n_neg=0):
+    X = np.random.default_rng(seed).normal(size=(n, d))
+    y = np.ones(n)
+    y[n - n_neg :] = -1.0
+    return kernel_matrix(X, kernel="rbf", gamma=0.3), y
+
+
+def feasible_alpha(y, seed=1):
+    alpha = np.random.default_rng(seed).uniform(0.1, 1.0, size=len(y))
+    alpha[y < 0] *= 0.2
+    alpha[y > 0] *= (1.0 + alpha[y < 0].sum()) / alpha[y > 0].sum()
+    return alpha
+
+
+@pytest.mark.parametrize("p", [1.2, 2.0, 5.0])
+@pytest.mark.parametrize("n_neg", [0, 6])
+@pytest.mark.parametrize("factor", [1e-6, 1.0, 1e6])
+def test_values_are_those_of_the_printed_formulas(p, n_neg, factor):
+    K, y = gaussian(n_neg=n_neg)
+    K = K * factor
+    c = np.where(y > 0, 0.3, 0.7) / factor ** (p - 1.0)
+    alpha = feasible_alpha(y)
+    found = certify(K, y, p=p, c=c, alpha=alpha)
+    beta = y * alpha
+    norm_sq = beta @ K @ beta
+    penalty = (c * p) ** (-1.0 / (p - 1.0)) * (1.0 - 1.0 / p) * alpha ** (p / (p - 1.0))
+    dual = beta @ np.diag(K) - norm_sq - penalty.sum()
+    d = np.diag(K) - 2.0 * K @ beta + norm_sq
+
+    def stationarity(radius):
+        slack = np.maximum(y * (d - radius), 0.0)
+        return (y * c * p * slack ** (p - 1.0)).sum() - 1.0
+
+    radius = brentq(stationarity, d.min() - 100 * factor, d.max() + factor, xtol=1e-14 * factor)
+    slack = np.maximum(y * (d - radius), 0.0)
+    primal = radius + (c * slack**p).sum()
+    np.testing.assert_allclose(
+        [found.dual, found.radius_sq, found.primal], [dual, radius, primal], rtol=1e-9
+    )
+    np.testing.assert_allclose(found.slack, slack, atol=1e-9 * factor)
+    assert found.gap > 0.0  # an arbitrary alpha is not optimal
+
+
+def test_radius_of_p_one_is_the_middle_of_the_flat_part():
+    K = np.diag([1.0, 2.0, 3.0, 4.0])
+    problem = Problem(K, p=1.0, c=0.5)
+    d = np.array([1.0, 2.0, 3.0, 4.0])
+    # 1 - 0.5 * #{d > R}: zero while exactly two lie outside, R in [2, 3].
+    assert problem.radius_sq(d) == pytest.approx(2.5)
+    assert Problem(K, p=1.0, c=0.4).radius_sq(d) == pytest.approx(2.0)
+
+
+@given(
+    d=arrays(float, 12, elements=st.floats(0.0, 2.0)),
+    p=st.sampled_from([1.001, 1.05, 4 / 3, 2.0, 3.7, 20.0, 100.0]),
+    log_c=st.floats(-3.0, 2.0),
+    n_neg=st.integers(0, 6),
+)
+def test_radius_minimises_the_primal(d, p, log_c, n_neg):
+    y = np.ones(12)
+    y[12 - n_neg :] = -1.0
+    problem = Problem(np.eye(12), y, p=p, c=10.0**log_c)
+    radius = problem.radius_sq(d)
+
+    def primal(r):
+        return r + problem.penalty(y * (d - r))
+
+    best = primal(radius)
+    nearby = radius + np.array([-1e-2, -1e-5, -1e-8, 1e-8, 1e-5, 1e-2])
+    assert all(best <= primal(r) + 1e-9 * (1.0 + abs(best)) for r in nearby)
+
+
+@pytest.mark.parametrize("p", [1.0, 1.001, 32 / 31, 2.0, 20.0, 100.0])
+@pytest.mark.parametrize("c", [1e-8, 1e-3, 1.0, 1e8])
+@pytest.mark.parametrize("n_neg", [0, 5])
+def test_nothing_overflows_over_the_whole_range(p, c, n_neg):
+    K, y = gaussian(n_neg=n_neg)
+    problem = Problem(K, y, p=p, c=c)
+    with np.errstate(over="raise", invalid="raise"):
+        found = problem.certificate(problem.weighted_mean())
+    assert not math.isnan(found.gap)
+    assert not math.isnan(found.radius_sq)
+    if not problem.is_radius_zero:
+        assert np.isfinite(list(problem.kkt_residuals(problem.weighted_mean()).values())).all()
+
+
+def test_beyond_any_float_the_solution_is_the_limit_of_small_costs():
+    K, y = gaussian()
+    found = certify(K, y, p=1.001, c=1e-8, alpha=np.full(20, 1 / 20))
+    assert found.gap < 1e-12
+    assert found.radius_sq == -np.inf
+    assert (found.slack == np.inf).all()
+
+
+@pytest.mark.parametrize("p", [1.0, 1.5, 4.0])
+def test_made_feasible_means_feasible(p):
+    K, y = gaussian(n_neg=7)
+    problem = Problem(K, y, p=p, c=0.2)
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        alpha = problem.feasible(rng.normal(size=20))
+        assert alpha.min() >= 0.0
+        assert y @ alpha == pytest.approx(1.0, abs=1e-12)
+        if p == 1.0:
+            assert (alpha <= 0.2 + 1e-12).all()
+
+
+def test_kkt_residuals_vanish_at_the_solution_only():
+    from lpsvdd import solve
+
+    K, y = gaussian(n_neg=5)
+    problem = Problem(K, y, p=1.5, c=0.5)
+    at_solution = problem.kkt_residuals(solve(K, y, p=1.5, c=0.5, polish=3).alpha)
+    assert max(at_solution.values()) < 1e-8
+    elsewhere = problem.kkt_residuals(feasible_alpha(y))
+    assert elsewhere["stationarity"] > 1e-3
+
+
+def test_points_far_from_the_origin_keep_their_digits():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    alpha = np.full(30, 1 / 30)
+    near = certify(X @ X.T, p=2.0, c=0.1, alpha=alpha)
+    far = X + 1e4
+    moved = certify(far @ far.T, p=2.0, c=0.1, alpha=alpha)
+    assert moved.primal == pytest.approx(near.primal, rel=1e-6)
+
+
+@pytest.mark.parametrize("alpha", [np.full(20, np.nan), np.ones(19)])
+def test_nothing_is_certified_that_is_no_alpha(alpha):
+    K, y = gaussian()
+    with pytest.raises(ValueError, match="alpha must be 20 finite"):
+        certify(K, y, p=1.2, c=1e-4, alpha=alpha)
+
+
+def test_an_indefinite_kernel_is_refused_with_its_lowest_eigenvalue():
+    K = np.eye(4)
+    K[0, 1] = K[1, 0] = 1.5
+    with pytest.raises(ValueError, match=r"eigenvalue is -0\.5"):
+        Gram.check(K)
+    Gram.check(np.ones((4, 4)))  # semidefinite is fine
+
+
+@pytest.mark.parametrize(
+    ("K", "message"),
+    [
+        (np.ones((2, 3)), "square"),
+        (np.ones(3), "square"),
+        (np.empty((0, 0)), "non-empty"),
+        (np.array([[1.0, np.nan], [np.nan, 1.0]]), "NaN"),
+        (np.array([[1.0, 0.5], [0.1, 1.0]]), "symmetric"),
+        (np.array([["a", "b"], ["b", "a"]]), "real numbers"),
+    ],
+)
+def test_bad_kernels_are_refused(K, message):
+    with pytest.raises(ValueError, match=message):
+        Gram.check(K)
+
+
+def test_sparse_kernels_are_refused():
+    from scipy.sparse import eye_array
+
+    with pytest.raises(TypeError, match="K must be a dense array"):
+        Gram.check(eye_array(3))

@@ -1,0 +1,289 @@
+"""The solver: analytic answers, hard inputs, invariances, refusals. (Agreement with independent
+solvers is in test_solver_agreement, identities between methods in test_identities.)"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
+
+from lpsvdd import solve, solve_path
+from lpsvdd.kernels import half_mean_distance, kernel_matrix, rbf_gamma
+from lpsvdd.solver import certify
+
+PS = [32 / 31, 16 / 15, 8 / 7, 6 / 5, 4 / 3, 3 / 2, 2.0, 5 / 2, 5.0, 20.0]
+CS = [1e-3, 1e-2, 1e-1, 1.0]
+EDGE_PS = [1.0, 1.001, 1.01, 100.0]
+
+
+def paper_like(n, n_neg=0, d=8, seed=0):
+    """Unit vectors and the paper's kernel width."""
+    X = np.random.default_rng(seed).normal(size=(n, d))
+    y = np.ones(n)
+    if n_neg:
+        X[-n_neg:] += 1.0
+        y[-n_neg:] = -1.0
+    X = (X - X[y > 0].mean(axis=0)) / X[y > 0].std(axis=0)
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    return kernel_matrix(X, kernel="rbf", gamma=rbf_gamma(half_mean_distance(X))), y
+
+
+def assert_certified(solution, K, y, c, gap=1e-9):
+    """By the referee, not by the solver's own word."""
+    assert solution.converged
+    assert solution.gap <= gap
+    y = np.ones(len(K)) if y is None else np.asarray(y)
+    assert y @ solution.alpha == pytest.approx(1.0, abs=1e-10)
+    assert solution.alpha.min() >= 0.0
+    judged = certify(K, y, p=solution.p, c=c, alpha=solution.alpha)
+    assert -1e-12 <= judged.gap <= gap
+
+
+# -- analytic answers ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("p", [1.2, 2.0, 5.0])
+@pytest.mark.parametrize("c", [0.1, 1.0, 30.0])
+def test_two_points(p, c):
+    """alpha = 1/2 each; both at distance D/4 from the middle, R2 = D/4 - (1/(2cp))^(1/(p-1))."""
+    X = np.array([[0.0, 0.0], [3.0, 4.0]])
+    found = solve(X @ X.T, p=p, c=c)
+    slack = (0.5 / (c * p)) ** (1.0 / (p - 1.0))
+    np.testing.assert_allclose(found.alpha, 0.5, atol=1e-6)
+    np.testing.assert_allclose(found.slack, slack, rtol=1e-6, atol=1e-9)
+    assert found.radius_sq == pytest.approx(25.0 / 4.0 - slack, rel=1e-7)
+    assert found.primal == pytest.approx(found.radius_sq + 2.0 * c * slack**p, rel=1e-8)
+
+
+@pytest.mark.parametrize("p", [1.0, 1.5, 2.0, 7.0])
+def test_equilateral_triangle(p):
+    angles = 2.0 * np.pi * np.arange(3) / 3.0
+    X = np.column_stack([np.cos(angles), np.sin(angles)]) + [5.0, -2.0]
+    c = 0.7
+    found = solve(X @ X.T, p=p, c=c)
+    np.testing.assert_allclose(found.alpha, 1.0 / 3.0, atol=1e-5)
+    slack = (1.0 / (3.0 * c * p)) ** (1.0 / (p - 1.0)) if p > 1.0 else 0.0
+    assert found.radius_sq == pytest.approx(1.0 - slack, abs=1e-6)
+
+
+@pytest.mark.parametrize("p", [1.3, 2.0, 4.0])
+def test_symmetric_points_have_the_centre_in_the_middle(p):
+    half = np.random.default_rng(2).normal(size=(15, 3))
+    X = np.vstack([half, -half]) + [1.0, 2.0, 3.0]
+    found = solve(X @ X.T, p=p, c=0.05, polish=2)
+    np.testing.assert_allclose(found.alpha @ X, [1.0, 2.0, 3.0], atol=1e-6)
+
+
+def test_hard_ball_on_a_line_is_given_by_the_two_ends():
+    x = np.array([-1.0, 0.3, 0.9, 2.0, 5.0])
+    found = solve(np.outer(x, x), p=1.0, c=1.0)
+    np.testing.assert_allclose(found.alpha[[0, 4]], 0.5, atol=1e-6)
+    assert found.alpha @ x == pytest.approx(2.0, abs=1e-6)
+    assert found.radius_sq == pytest.approx(9.0, rel=1e-7)
+
+
+def test_one_and_two_samples():
+    for p in (1.0, 1.01, 2.0, 100.0):
+        alone = solve([[2.0]], p=p, c=3.0)
+        assert alone.alpha == pytest.approx([1.0])
+        assert alone.radius_sq == pytest.approx(
+            -((1.0 / (3.0 * p)) ** (1.0 / (p - 1.0))) if p > 1.0 else 0.0, abs=1e-9
+        )
+        pair = solve([[1.0, 0.2], [0.2, 1.0]], [1, -1], p=p, c=3.0)
+        assert pair.alpha @ [1, -1] == pytest.approx(1.0)
+        assert pair.gap <= 1e-9
+
+
+# -- the radius-zero case -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_neg", [0, 6])
+def test_p_one_with_too_little_cost_is_the_weighted_mean(n_neg):
+    K, y = paper_like(30, n_neg)
+    weight = np.random.default_rng(0).uniform(0.5, 1.0, size=30)
+    c = 0.9 * weight / weight[y > 0].sum()
+    found = solve(K, y, p=1.0, c=c)
+    assert found.status == "radius-zero"
+    assert found.radius_sq == 0.0
+    expected = np.where(y > 0, weight, 0.0) / weight[y > 0].sum()
+    np.testing.assert_allclose(found.alpha, expected, rtol=1e-12)
+    d = np.diag(K) - 2.0 * K @ expected + expected @ K @ expected
+    assert found.primal == pytest.approx((c * d)[y > 0].sum())
+
+
+# -- certified where it is hard -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [16, 50, 150, 350, pytest.param(1000, marks=pytest.mark.slow)])
+def test_every_cell_of_the_papers_grid_is_certified(n):
+    K, y = paper_like(n)
+    for found in solve_path(K, y, ps=PS, cs=CS):
+        assert_certified(found, K, y, found.c)
+
+
+@pytest.mark.parametrize("n", [16, 50, pytest.param(150, marks=pytest.mark.slow),
+                               pytest.param(350, marks=pytest.mark.slow),
+                               pytest.param(1000, marks=pytest.mark.slow)])  # fmt: skip
+def test_every_cell_with_negatives_is_certified(n):
+    K, y = paper_like(n, n // 2)
+    path = solve_path(K, y, ps=PS, cs=CS, c_neg=CS)
+    assert len(path) == 160
+    for found in path:
+        assert_certified(found, K, y, np.where(y > 0, found.c, found.c_neg))
+
+
+@pytest.mark.parametrize("n_neg", [0, 20])
+@pytest.mark.parametrize("p", PS + EDGE_PS)
+def test_single_solves_are_certified_at_every_exponent(p, n_neg):
+    K, y = paper_like(40, n_neg)
+    for c in (1e-8, *CS, 1e3, 1e8):
+        assert_certified(solve(K, y, p=p, c=c), K, y, c)
+
+
+HARD_KERNELS = {
+    "duplicates": lambda r: kernel_matrix(np.repeat(r.normal(size=(20, 3)), 5, axis=0)),
+    "rank two": lambda r: (lambda X: X @ X.T)(r.normal(size=(200, 2))),
+    "rank two, far away": lambda r: (lambda X: X @ X.T)(r.normal(size=(200, 2)) + 1e3),
+    "constant": lambda r: np.ones((30, 30)),
+    "zero": lambda r: np.zeros((5, 5)),
+    "identity": lambda r: np.eye(40),
+    "nearly constant": lambda r: kernel_matrix(r.normal(size=(50, 3)), gamma=1e-6),
+    "large": lambda r: 1e6 * paper_like(40)[0],
+    "small": lambda r: 1e-6 * paper_like(40)[0],
+}
+
+
+@pytest.mark.parametrize("p", [1.0, 1.001, 1.01, 32 / 31, 4 / 3, 2.0, 5.0, 20.0, 100.0])
+@pytest.mark.parametrize("name", HARD_KERNELS)
+def test_hard_kernels_are_certified(name, p):
+    K = HARD_KERNELS[name](np.random.default_rng(5))
+    for c in CS:
+        assert_certified(solve(K, p=p, c=c), K, None, c)
+
+
+@pytest.mark.parametrize("p", [1.0, 1.001, 1.01, 32 / 31, 4 / 3, 2.0, 5.0, 20.0, 100.0])
+@pytest.mark.parametrize("factor", [1e-6, 1.0, 1e6])
+def test_kernels_of_any_size_are_certified_with_negatives(factor, p):
+    K, y = paper_like(40, 20)
+    for c in CS:
+        assert_certified(solve(factor * K, y, p=p, c=c), factor * K, y, c)
+
+
+@pytest.mark.parametrize("p", [1.0, 1.01, 4 / 3, 2.0, 5.0, 20.0])
+def test_the_same_points_with_both_labels_are_certified(p):
+    X = np.random.default_rng(1).normal(size=(30, 2))
+    K = kernel_matrix(np.vstack([X, X]))
+    y = np.repeat([1.0, -1.0], 30)
+    for c in CS:
+        assert_certified(solve(K, y, p=p, c=c), K, y, c)
+
+
+@pytest.mark.parametrize("p", [1.0, 1.01, 4 / 3, 2.0, 20.0])
+def test_costs_over_six_orders_of_magnitude(p):
+    K, y = paper_like(50, 20)
+    rng = np.random.default_rng(4)
+    for _ in range(3):
+        c = 10.0 ** rng.uniform(-4.0, 2.0, size=50)
+        assert_certified(solve(K, y, p=p, c=c), K, y, c)
+
+
+# -- invariances ----------------------------------------------------------------------------------
+
+cells = {"p": st.sampled_from([1.0, 1.1, 1.5, 2.0, 6.0]), "c": st.sampled_from([0.05, 0.3, 2.0])}
+
+
+@settings(max_examples=25)
+@given(seed=st.integers(0, 10**6), **cells)
+def test_order_of_samples_does_not_matter(seed, p, c):
+    K, y = paper_like(24, 8)
+    order = np.random.default_rng(seed).permutation(24)
+    here = solve(K, y, p=p, c=c, polish=2)
+    there = solve(K[np.ix_(order, order)], y[order], p=p, c=c, polish=2)
+    assert there.primal == pytest.approx(here.primal, rel=1e-9)
+    products = K[np.ix_(order, order)] @ (y[order] * there.alpha)
+    np.testing.assert_allclose(products, K[order] @ (y * here.alpha), atol=1e-6)
+
+
+@settings(max_examples=25)
+@given(shift=st.lists(st.floats(-50.0, 50.0), min_size=2, max_size=2), **cells)
+def test_translation_moves_the_centre_along(shift, p, c):
+    X = np.random.default_rng(7).normal(size=(20, 2))
+    moved = X + np.array(shift)
+    here, there = (solve(Z @ Z.T, p=p, c=c, polish=2) for Z in (X, moved))
+    assert there.radius_sq == pytest.approx(here.radius_sq, rel=1e-5, abs=1e-6)
+    np.testing.assert_allclose(there.alpha @ moved, here.alpha @ X + shift, atol=1e-5)
+
+
+@settings(max_examples=25)
+@given(log_scale=st.floats(-6.0, 6.0), **cells)
+def test_scaling_kernel_and_cost_together_changes_nothing(log_scale, p, c):
+    K, y = paper_like(24, 8)
+    scale = 10.0**log_scale
+    here = solve(K, y, p=p, c=c)
+    there = solve(scale * K, y, p=p, c=c / scale ** (p - 1.0))
+    assert there.primal == pytest.approx(scale * here.primal, rel=1e-7)
+    assert there.radius_sq == pytest.approx(scale * here.radius_sq, rel=1e-3, abs=1e-4 * scale)
+
+
+@pytest.mark.parametrize("n_neg", [0, 12])
+def test_path_weights_are_costs(n_neg):
+    K, y = paper_like(36, n_neg)
+    weight = np.random.default_rng(0).uniform(0.2, 3.0, size=36)
+    path = solve_path(K, y, ps=[1.2, 3.0], cs=[0.1, 1.0], sample_weight=weight)
+    for found in path:
+        alone = solve(K, y, p=found.p, c=found.c * weight)
+        assert found.primal == pytest.approx(alone.primal, rel=1e-8)
+
+
+# -- it never lies --------------------------------------------------------------------------------
+
+
+def test_starved_of_iterations_it_says_so():
+    K, y = paper_like(50)
+    with pytest.warns(ConvergenceWarning, match="relative duality gap"):
+        found = solve(K, y, p=1.1, c=1.0, max_iter=1)
+    assert found.status == "not-converged"
+    assert not found.converged
+    assert found.gap > 1e-9
+    assert certify(K, y, p=1.1, c=1.0, alpha=found.alpha).gap == pytest.approx(found.gap)
+
+
+def test_polish_gives_alpha_more_digits():
+    K, y = paper_like(60)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        exact = solve(K, y, p=1.3, c=1.0, tol=1e-13, polish=2).alpha
+        rough = np.abs(solve(K, y, p=1.3, c=1.0).alpha - exact).max()
+        fine = np.abs(solve(K, y, p=1.3, c=1.0, polish=2).alpha - exact).max()
+    assert fine < 1e-8
+    assert fine < rough
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"p": 0.9}, "p must be in"),
+        ({"p": np.inf}, "p must be in"),
+        ({"p": np.nan}, "p must be in"),
+        ({"p": "2"}, "p must be a number"),
+        ({"c": 0.0}, "c must be positive"),
+        ({"c": -1.0}, "c must be positive"),
+        ({"c": np.inf}, "c must be positive and finite"),
+        ({"c": [1.0, 2.0]}, "c must be a number or 10 numbers"),
+        ({"y": np.zeros(10)}, r"y must hold only \+1"),
+        ({"y": np.r_[np.ones(9), 2.0]}, r"y must hold only \+1"),
+        ({"y": -np.ones(10)}, "y has no positive"),
+        ({"y": np.ones(9)}, "y must have shape"),
+        ({"y": ["a"] * 10}, "label type in y"),
+        ({"tol": 0.0}, "tol must be in"),
+        ({"max_iter": 0}, "max_iter must be"),
+    ],
+)
+def test_bad_arguments_are_named(options, message):
+    K, _ = paper_like(10)
+    with pytest.raises(ValueError, match=message):
+        solve(K, **{"p": 2.0, "c": 1.0} | options)

@@ -1,0 +1,143 @@
+"""The solver against answers found by others: CVXPY, LIBSVM, and a ball without slack."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import rankdata
+from sklearn.svm import OneClassSVM
+
+from lpsvdd import solve, solve_path
+from lpsvdd.kernels import half_mean_distance, kernel_matrix, rbf_gamma
+from lpsvdd.reference import solve_dual, solve_primal
+from replication.benchmark.grid import COSTS, EXPONENTS
+
+
+def problem(n_pos: int, n_neg: int = 0, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_pos + n_neg, 4))
+    X[n_pos:] += 0.8
+    return kernel_matrix(X, gamma=rbf_gamma(half_mean_distance(X))), np.r_[
+        np.ones(n_pos), -np.ones(n_neg)
+    ]
+
+
+def scores(K: np.ndarray, y: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+    """Squared distances to the centre, up to the constant that they share."""
+    return np.diag(K) - 2.0 * K @ (y * alpha)
+
+
+@pytest.mark.parametrize("n_neg", [0, 8], ids=["one-class", "negatives"])
+@pytest.mark.parametrize("c", COSTS)
+@pytest.mark.parametrize("p", EXPONENTS)
+def test_agrees_with_cvxpy_on_the_papers_grid(p, c, n_neg):
+    """Against the well-scaled statement, which CVXPY can solve on the whole grid."""
+    K, y = problem(12, n_neg)
+    costs = np.where(y > 0, c, 0.3 * c)
+    ours = solve(K, y, p=p, c=costs)
+    oracle = solve_primal(K, y, p, costs, scaled=True)
+    assert oracle.ok, oracle
+    size = 1.0 + abs(ours.primal)
+    assert ours.primal == pytest.approx(oracle.value, abs=1e-6 * size)
+    assert ours.dual == pytest.approx(oracle.value, abs=1e-6 * size)
+    # A flat optimum: CVXPY's radius has fewer digits than its value.
+    assert ours.radius_sq == pytest.approx(oracle.radius_sq, rel=1e-3, abs=1e-3)
+    assert scores(K, y, ours.alpha) == pytest.approx(scores(K, y, oracle.alpha), abs=1e-3)
+
+
+@pytest.mark.parametrize("n_neg", [0, 8], ids=["one-class", "negatives"])
+@pytest.mark.parametrize("c", [0.1, 1.0, 3.0])
+@pytest.mark.parametrize("p", [4 / 3, 2.0, 5.0])
+def test_agrees_with_the_printed_dual_where_cvxpy_solves_it(p, c, n_neg):
+    K, y = problem(12, n_neg, seed=1)
+    ours, printed = solve(K, y, p=p, c=c), solve_dual(K, y, p, c)
+    assert printed.ok, printed
+    assert ours.dual == pytest.approx(printed.value, abs=1e-6)
+    assert ours.alpha == pytest.approx(printed.alpha, abs=1e-4)
+
+
+@pytest.mark.parametrize("n_neg", [0, 8], ids=["one-class", "negatives"])
+@pytest.mark.parametrize("c", [0.12, 0.5, 2.0])
+def test_p_one_agrees_with_cvxpy(c, n_neg):
+    K, y = problem(12, n_neg)
+    ours, oracle = solve(K, y, p=1.0, c=c), solve_dual(K, y, 1.0, c)
+    assert oracle.ok, oracle
+    assert ours.dual == pytest.approx(oracle.value, abs=1e-7)
+    assert ours.primal == pytest.approx(oracle.value, abs=1e-7)
+    assert ours.alpha == pytest.approx(oracle.alpha, abs=3e-5)  # what gaps near 1e-9 leave
+    assert ours.alpha.max() <= c * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("p", [1.5, 3.0])
+def test_agrees_for_a_kernel_whose_diagonal_is_not_constant(p):
+    X = np.random.default_rng(3).normal(size=(14, 3)) + 2.0
+    y = np.r_[np.ones(10), -np.ones(4)]
+    for K in (X @ X.T, (X @ X.T + 1.0) ** 2):
+        ours, oracle = solve(K, y, p=p, c=0.05), solve_primal(K, y, p, 0.05, scaled=True)
+        assert oracle.ok, oracle
+        assert ours.primal == pytest.approx(oracle.value, rel=1e-6)
+        assert ours.radius_sq == pytest.approx(oracle.radius_sq, rel=1e-3)
+
+
+def test_agrees_for_costs_of_different_sizes():
+    K, y = problem(10, 5)
+    costs = 10.0 ** np.random.default_rng(4).uniform(-2, 1, size=15)
+    ours, oracle = solve(K, y, p=1.8, c=costs), solve_dual(K, y, 1.8, costs, scaled=True)
+    assert oracle.ok, oracle
+    assert ours.dual == pytest.approx(oracle.value, abs=1e-6)
+    assert ours.alpha == pytest.approx(oracle.alpha, abs=1e-4)
+
+
+@pytest.mark.parametrize("nu", [0.02, 0.1, 0.3, 0.5, 0.9])
+def test_p_one_is_the_one_class_svm(nu):
+    """On a constant diagonal, SVDD with c = 1/(n nu) and OneClassSVM have the same dual."""
+    K, y = problem(60)
+    c = 1.0 / (60 * nu)
+    ours = solve(K, p=1.0, c=c, polish=2)
+    svm = OneClassSVM(kernel="precomputed", nu=nu, tol=1e-10).fit(K)
+    theirs = np.zeros(60)
+    theirs[svm.support_] = c * svm.dual_coef_[0]
+    assert ours.alpha == pytest.approx(theirs, abs=1e-5)
+    # Same ball: the decision functions agree up to the factor between distance and margin.
+    d = scores(K, y, ours.alpha) + ours.alpha @ K @ ours.alpha
+    margin = 2.0 * c * svm.decision_function(K)
+    if np.any((theirs > 1e-9) & (theirs < c * (1 - 1e-9))):  # otherwise R^2 is not unique
+        assert ours.radius_sq - d == pytest.approx(margin, abs=1e-5)
+    else:
+        assert rankdata(-d) == pytest.approx(rankdata(margin))
+
+
+@pytest.mark.parametrize("c", [0.01, 0.2, 1.0, 30.0])
+def test_p_two_is_a_ball_without_slack_in_a_shifted_kernel(c):
+    """On a constant diagonal, c sum zeta^2 is the hard ball of K + I/(4c)."""
+    K, _ = problem(30)
+    soft = solve(K, p=2.0, c=c)
+    hard = solve(K + np.eye(30) / (4.0 * c), p=1.0, c=1.0)  # c >= 1: no slack at p = 1
+    assert soft.alpha == pytest.approx(hard.alpha, abs=1e-5)
+    # d_hard = d_soft + (1 - 2 alpha_i + ||alpha||^2)/(4c), hence the values differ by 1/(4c).
+    assert soft.dual == pytest.approx(hard.dual - 1.0 / (4.0 * c), abs=1e-8 * (1 + 1 / c))
+
+
+@pytest.mark.parametrize("c", [1e-3, 0.01])
+def test_p_two_with_every_multiplier_positive_is_a_linear_system(c):
+    """Then alpha is proportional to (K + I/(4c))^-1 1: the ranking of a Gaussian process mean."""
+    K, _ = problem(30)
+    weights = np.linalg.solve(K + np.eye(30) / (4.0 * c), np.ones(30))
+    assert (weights > 0).all()
+    assert solve(K, p=2.0, c=c).alpha == pytest.approx(weights / weights.sum(), abs=1e-7)
+
+
+@pytest.mark.parametrize("n_neg", [0, 8], ids=["one-class", "negatives"])
+def test_the_path_gives_what_single_solves_give(n_neg):
+    K, y = problem(14, n_neg)
+    ps, cs = [1.0, 32 / 31, 1.5, 20.0], [1e-3, 0.1, 1.0]
+    c_neg = [1e-2, 1.0] if n_neg else None
+    path = solve_path(K, y, ps=ps, cs=cs, c_neg=c_neg)
+    cells = [(p, c, m) for p in ps for c in cs for m in (c_neg or [None])]
+    assert [(s.p, s.c, s.c_neg) for s in path] == cells
+    for solution, (p, c, m) in zip(path, cells, strict=True):
+        single = solve(K, y, p=p, c=np.where(y > 0, c, c if m is None else m))
+        size = 1.0 + abs(single.primal)
+        assert solution.status == single.status != "not-converged"
+        assert solution.dual == pytest.approx(single.dual, abs=4e-9 * size)
+        assert scores(K, y, solution.alpha) == pytest.approx(scores(K, y, single.alpha), abs=1e-3)

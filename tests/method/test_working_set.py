@@ -1,0 +1,62 @@
+"""Leaving out the negatives outside the ball gives what solving with all of them gives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lpsvdd import solve, solve_path
+from lpsvdd.solver import _solve as solver
+from lpsvdd.solver import certify
+from replication.protocol import Task
+from replication.trial import prepare
+
+PS = (1.0, 16 / 15, 2.0, 5.0)
+CS = (1e-2, 1e-1, 1.0)
+
+
+@pytest.fixture(scope="module", params=["D1", "D7", "D12"])
+def task(request: pytest.FixtureRequest):
+    return prepare(Task(request.param, "negatives", 0)).kernel_task
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_same_solutions_as_with_all_negatives(task, weighted, monkeypatch) -> None:
+    n = len(task.y)
+    weight = np.random.default_rng(0).uniform(0.2, 1.0, n) if weighted else None
+    arguments = {"ps": PS, "cs": CS, "c_neg": CS, "sample_weight": weight}
+    monkeypatch.setattr(solver, "FEW", n + 1)
+    plain = solve_path(task.K, task.y, **arguments)
+    monkeypatch.setattr(solver, "FEW", 1)
+    small = solve_path(task.K, task.y, **arguments)
+    assert [(s.p, s.c, s.c_neg, s.status) for s in small] == [
+        (s.p, s.c, s.c_neg, s.status) for s in plain
+    ]
+    for one, other in zip(small, plain, strict=True):
+        assert one.dual == pytest.approx(other.dual, rel=1e-7, abs=1e-8)
+        centre, expected = (task.K @ (task.y * s.alpha) for s in (one, other))
+        assert np.allclose(centre, expected, atol=2e-4)
+
+
+def test_the_gap_holds_for_the_whole_problem(task, monkeypatch) -> None:
+    monkeypatch.setattr(solver, "FEW", 1)
+    for found in solve_path(task.K, task.y, ps=PS[1:], cs=CS, c_neg=CS):
+        cost = np.where(task.y > 0, found.c, found.c_neg)
+        alone = solve(task.K, task.y, p=found.p, c=cost)
+        for solution in (found, alone):
+            judged = certify(task.K, task.y, p=found.p, c=cost, alpha=solution.alpha)
+            assert judged.gap <= 1e-9
+            assert judged.radius_sq == pytest.approx(solution.radius_sq, rel=1e-5, abs=1e-5)
+
+
+def test_one_negative_in_the_middle_is_found(monkeypatch) -> None:
+    monkeypatch.setattr(solver, "FEW", 1)
+    angles = np.linspace(0, 2 * np.pi, 12, endpoint=False)
+    X = np.vstack([np.column_stack([np.cos(angles), np.sin(angles)]), [[0.0, 0.0]], np.eye(2) * 9])
+    X = np.vstack([X, -9.0 * np.eye(2), [[9.0, 9.0]]])
+    y = np.r_[np.ones(12), -np.ones(6)]
+    K = np.exp(-0.5 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
+    found = solve(K, y, p=2.0, c=1.0)
+    assert found.alpha[12] > 1e-3
+    assert (found.alpha[13:] == 0.0).all()
+    assert y @ found.alpha == pytest.approx(1.0)

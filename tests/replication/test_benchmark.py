@@ -1,0 +1,261 @@
+"""The benchmark: its cells, its referee, its table and its summary."""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from lpsvdd.reference import solve_dual
+from lpsvdd.solver import solve
+from replication.benchmark import (
+    PROFILES,
+    Cell,
+    Profile,
+    all_cells,
+    make_problem,
+    read,
+    report,
+    run,
+)
+from replication.benchmark import contestants as who
+from replication.benchmark.grid import COSTS, EXPONENTS, SETTINGS, p1_cells, sample_cells
+from replication.benchmark.plots import save_all, solved_map, time_against_n
+from replication.benchmark.report import certified, costs, disagreements, memory, ratios, targets
+from replication.benchmark.run import COLUMNS, SOLVED_GAP, Task, _row, describe_environment, referee
+from replication.cli import build
+
+TINY = Profile(
+    sizes=(12,),
+    samples={
+        (name, setting): {12: 2 if name in (who.CLARABEL, who.ECOS) else 0}
+        for name in who.CVXPY_CONTESTANTS
+        for setting in SETTINGS
+    },
+    limits={12: 20.0, 30: 20.0},
+    p1_sizes=(12,),
+    memory_size=30,
+    memory_cells=(Cell(1.5, 0.1),),
+)
+
+
+@pytest.fixture(scope="module")
+def table_path(tmp_path_factory):
+    return run(TINY, tmp_path_factory.mktemp("bench") / "table.csv", progress=False)
+
+
+@pytest.fixture(scope="module")
+def table(table_path):
+    return read(table_path)
+
+
+def test_the_grid_is_the_papers():
+    assert len(EXPONENTS) == 10 and len(COSTS) == 4
+    assert EXPONENTS[0] == 32 / 31 and EXPONENTS[-1] == 20.0
+    assert len(all_cells("one-class")) == 40 and len(all_cells("negatives")) == 160
+    assert all(12 * cell.c > 1.0 for cell in p1_cells(12))
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("size", [0, 2, 10, 20, 40])
+def test_samples_are_fixed_and_spread_over_exponents(setting, size):
+    cells = sample_cells(setting, size)
+    assert len(set(cells)) == len(cells) == size
+    assert cells == sample_cells(setting, size)
+    assert set(cells) <= set(all_cells(setting))
+    per_p = pd.Series([cell.p for cell in cells]).value_counts()
+    if size >= 10:
+        assert set(per_p) == {size // 10}
+        assert {cell.c for cell in cells} == set(COSTS)
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_data_follow_the_protocol(setting):
+    K, y = make_problem(20, setting)
+    again, _ = make_problem(20, setting)
+    assert np.array_equal(K, again)
+    assert K.shape == (20, 20) and np.allclose(np.diag(K), 1.0)
+    assert np.sum(y < 0) == (10 if setting == "negatives" else 0)
+    with pytest.raises(ValueError, match="setting"):
+        make_problem(20, "both")
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_referee_sees_the_difference_between_right_and_wrong(setting):
+    cell = Cell(2.0, 1.0, None if setting == "one-class" else 0.1)
+    K, y = make_problem(16, setting)
+    good = solve(K, y, p=cell.p, c=cell.costs(y)).alpha
+    assert referee(16, setting, cell, good) <= 1e-9
+    assert referee(16, setting, cell, 3.0 * good - 1e-12) <= 1e-8  # made feasible first
+    assert referee(16, setting, cell, np.where(y > 0, 1.0, 0.0)) > SOLVED_GAP
+    assert referee(16, setting, cell, None) == np.inf
+    assert referee(16, setting, cell, np.full(16, np.nan)) == np.inf
+    assert referee(16, setting, cell, np.zeros(16)) == np.inf
+
+
+def test_referee_bounds_the_distance_to_the_optimum_found_by_another_solver():
+    cell = Cell(1.5, 1.0)
+    K, y = make_problem(16, "one-class")
+    best = solve_dual(K, y, cell.p, cell.c).value
+    worse = np.random.default_rng(0).dirichlet(np.ones(16))
+    q = cell.p / (cell.p - 1.0)
+    power = (1.0 - 1.0 / cell.p) * (cell.c * cell.p) ** (-1.0 / (cell.p - 1.0))
+    value = 1.0 - worse @ K @ worse - power * np.sum(worse**q)
+    # The gap is (P - D)/(1 + |P|) in units of s <= 1 here, so it exceeds the relative loss in D.
+    assert referee(16, "one-class", cell, worse) >= (best - value) / (1.0 + abs(best)) - 1e-6
+    assert best > value
+
+
+def test_rows_are_tidy_and_complete(table_path, table):
+    assert tuple(pd.read_csv(table_path, nrows=0).columns) == COLUMNS
+    keys = ["experiment", "contestant", "setting", "n", "p", "c", "c_neg", "status"]
+    assert not table.duplicated(keys).any()
+    grid = table[table["experiment"] == "grid"]
+    assert (grid.groupby(["contestant", "setting"]).size().unstack() == [160, 40]).all(axis=None)
+    assert table[["cpu", "threads", "platform", "python", "versions"]].notna().all(axis=None)
+    run_rows = grid[~grid["status"].isin(["not run", who.NOT_INSTALLED])]
+    assert (run_rows["seconds"] > 0).all() and (run_rows["cholesky_units"] > 0).all()
+
+
+def test_cells_that_were_not_run_are_neither_solved_nor_failed(table):
+    skipped = table[table["status"] == "not run"]
+    assert len(skipped) == 4 * 200 - 2 * 2 * 2
+    assert skipped["solved"].isna().all() and skipped["seconds"].isna().all()
+    counts = certified(table).set_index(["setting", "contestant"])
+    assert (counts.loc[[(s, who.SCS) for s in SETTINGS], "run"] == 0).all()
+    assert (counts.loc[[(s, who.CLARABEL) for s in SETTINGS], "run"] == 2).all()
+
+
+def test_a_solver_that_is_not_installed_is_neither_solved_nor_failed(monkeypatch):
+    monkeypatch.setattr(who, "find_spec", lambda package: None if package == "ecos" else package)
+    cell = Cell(2.0, 1.0)
+    answer = who.measure(who.ECOS, 12, "one-class", cell, 20.0)
+    assert answer.status == "not installed" and answer.alpha is None
+    row = _row(Task("grid", who.ECOS, "one-class", 12, (cell,)), cell, answer, 1.0)
+    assert row["status"] == "not installed"
+    assert row["solved"] == row["gap"] == row["seconds"] == ""
+
+
+def test_ours_solves_every_cell(table):
+    counts = certified(table).set_index(["setting", "contestant"])["solved"]
+    for name in (who.OURS, who.PATH):
+        assert counts["one-class", name] == 40 and counts["negatives", name] == 160
+    p_one = table[(table["experiment"] == "p = 1") & (table["contestant"] == who.OURS)]
+    assert p_one["solved"].all()
+
+
+def test_one_class_svm_is_judged_on_the_same_problem(table):
+    tight = table[table["contestant"] == who.SVM_TIGHT]
+    assert len(tight) and tight["solved"].all()
+
+
+def test_summaries_of_a_small_table_by_hand():
+    def row(experiment, contestant, c, seconds, gap, **more):
+        base = {"setting": "one-class", "n": 50, "p": 2.0, "c_neg": 0.0, "status": "optimal"}
+        measured = {"c": c, "seconds": seconds, "gap": gap, "n_iter": 3.0}
+        known = {"cholesky_units": seconds, "wall_seconds": 2 * seconds, "memory": np.nan}
+        times = {"solver_seconds": seconds}
+        names = {"experiment": experiment, "contestant": contestant, "solved": gap <= SOLVED_GAP}
+        return base | names | measured | known | times | more
+
+    table = pd.DataFrame(
+        [
+            row("grid", who.OURS, 0.1, 1.0, 1e-10),
+            row("grid", who.OURS, 1.0, 2.0, 1e-10),
+            row("path", who.PATH, 0.1, 0.5, 1e-10),
+            row("path", who.PATH, 1.0, 0.5, 1e-10),
+            row("turns", who.OURS, "", 3.0, np.nan),
+            row("turns", who.PATH, "", 1.0, np.nan),
+            row("grid", who.CLARABEL, 0.1, 30.0, 1e-8),
+            row("grid", who.CLARABEL, 1.0, 1.0, 1e-3),  # claims optimal, is not: no ratio
+            row("memory", who.OURS, 1.0, 1.0, 1e-10, status="pages", n=2000, memory=4.5),
+        ]
+    )
+    table["solved"] = table["solved"].astype("boolean")
+    counts = certified(table).set_index("contestant")
+    assert counts.loc[who.CLARABEL, ["solved", "run"]].tolist() == [1, 2]
+    ratio = ratios(table).iloc[0]
+    assert (ratio["cells"], ratio["cold"], ratio["path"], ratio["solver_only"]) == (1, 30, 60, 15)
+    cost = costs(table).iloc[0]
+    assert cost["path_over_cold"] == pytest.approx(1 / 3)
+    assert cost["cholesky_median"] == 1.5 and cost["cholesky_worst"] == 2.0
+    claims = disagreements(table).set_index("contestant")
+    assert claims.loc[who.CLARABEL, "claimed_not_solved"] == 1
+    assert memory(table)["memory"].tolist() == [4.5]
+    met = targets(table).set_index("quantity")["met"]
+    assert met["CVXPY+Clarabel / ours, n = 50"] and met["CVXPY+Clarabel / path, n = 50"]
+    assert met["path / cold, 40 cells, n = 50"]
+    assert not met["certified cells, one-class, n = 50, lpsvdd"]  # two cells are not forty
+
+
+def test_report_names_every_part(table):
+    text = report(table)
+    for part in ("Cells solved / run", "40/40", "160/160", "Peak memory", "Requirements"):
+        assert part in text
+
+
+def test_resume_measures_only_what_is_missing(table_path, tmp_path):
+    lines = table_path.read_text().splitlines(keepends=True)
+    missing = next(k for k, line in enumerate(lines) if line.startswith(f"grid,{who.OURS},"))
+    copy = tmp_path / "part.csv"
+    kept = "".join(lines[:missing] + lines[missing + 1 :])
+    copy.write_text(kept)
+    run(TINY, copy, resume=True, progress=False)
+    assert copy.read_text().startswith(kept)
+    added = copy.read_text()[len(kept) :].splitlines()
+    assert [line.split(",")[:7] for line in added] == [lines[missing].split(",")[:7]]
+
+
+def test_a_contestant_that_hangs_is_stopped_and_the_next_one_still_runs():
+    with who.Worker() as worker:
+        arguments = (who.OURS, 12, "one-class", Cell(2.0, 1.0), 20.0)
+        with pytest.raises(KeyError, match="nobody"):  # a mistake here is not a result
+            worker.call("measure", "nobody", *arguments[1:], limit=60.0)
+        started = time.perf_counter()
+        stopped = worker.call("measure_memory", 2500, "one-class", Cell(2.0, 1.0), limit=0.05)
+        assert stopped.status == "time limit" and stopped.alpha is None
+        assert time.perf_counter() - started < 10.0
+        assert worker.call("measure", *arguments, limit=60.0).status == "optimal"
+    assert not multiprocessing.active_children()
+
+
+def test_environment_names_versions_but_no_host_or_folder():
+    import os
+    import platform
+
+    text = " ".join(map(str, describe_environment().values()))
+    assert "numpy" in text and "clarabel" in text
+    assert platform.node() not in text and os.getcwd() not in text
+
+
+def test_figures(table, tmp_path):
+    paths = save_all(table[table["setting"] == "negatives"], tmp_path)
+    assert [p.name for p in paths] == ["time-negatives.svg", "solved-negatives-12.svg"]
+    assert all(p.stat().st_size > 1000 for p in paths)
+    assert {line.get_label() for line in time_against_n(table).axes[0].containers} >= {who.OURS}
+    titles = [ax.get_title() or ax.get_title("left") for ax in solved_map(table, 12).axes]
+    assert f"{who.OURS}\n40 of 40" in titles and f"{who.SCS}\n0 of 0" in titles
+    with pytest.raises(ValueError, match="n = 13"):
+        solved_map(table, 13)
+
+
+def test_command_line(table_path, tmp_path):
+    runner = CliRunner()
+    shown = runner.invoke(build(), ["bench", "--report", "--output", str(table_path)])
+    assert shown.exit_code == 0, shown.output
+    assert "Requirements" in shown.output
+    assert runner.invoke(build(), ["bench", "--profile", "huge"]).exit_code != 0
+    missing = ["bench", "--report", "--output", str(tmp_path / "none.csv")]
+    assert runner.invoke(build(), missing).exit_code != 0
+
+
+def test_profiles_are_consistent():
+    for profile in PROFILES.values():
+        sizes = {*profile.sizes, *profile.p1_sizes, profile.memory_size}
+        assert sizes <= set(profile.limits)
+    assert PROFILES["full"].sizes == (16, 50, 150, 350, 1000)
+    assert PROFILES["full"].memory_size == 2000

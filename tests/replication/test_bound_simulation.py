@@ -1,0 +1,70 @@
+"""The simulation of the bounds: a light run, and the stored tables against theorem and code."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from replication.studies import bound_simulation as simulation
+
+
+@pytest.mark.parametrize("negatives", [False, True])
+def test_the_bounds_hold_in_a_light_run(negatives):
+    rows = simulation.repetition(
+        negatives=negatives, n=60, ps=(1.0, 2.0), margins=(0.25, 1.0), seed=11, n_test=5000
+    )
+    assert len(rows) == 4
+    for row in rows:
+        assert row["violation"] <= row["risk"] + 1e-12
+        assert row["risk"] - row["empirical"] <= row["complexity"] + row["confidence"]
+        assert row["covered_corrected"] and row["covered_paper"]
+        assert row["norm"] <= 1.0
+
+
+def test_beyond_the_fitting_limit_the_slacks_come_from_all_points():
+    n = 2 * simulation.FIT_AT_MOST
+    (row,) = simulation.repetition(
+        negatives=False, n=n, ps=(2.0,), margins=(0.5,), seed=3, n_test=1000
+    )
+    expected = 2 / 0.5 * (4 + 4 + 0.5) / np.sqrt(n)
+    assert row["complexity"] == pytest.approx(expected, rel=1e-12)
+
+
+def test_samples_have_the_stated_distributions():
+    X, y = simulation.draw(True, 20_000, 5)
+    assert np.mean(y > 0) == pytest.approx(simulation.TARGET_SHARE, abs=0.01)
+    assert np.abs(X[y < 0]).max() <= 4
+    np.testing.assert_allclose(np.cov(X[y > 0].T), np.eye(2), atol=0.05)
+    assert (simulation.draw(False, 50, 5)[1] == 1).all()
+    assert not set(simulation.seeds(200, stream=100)) & set(simulation.seeds(200, stream=101))
+
+
+def test_light_tables_have_one_row_for_each_cell():
+    options = {"ps": (1.0, 2.0), "margins": (0.5,), "repetitions": 2, "n_test": 500}
+    table = simulation.coverage(ns=(30,), **options)
+    assert len(table) == 4 and set(table["setting"]) == {"pure", "negatives"}
+    assert {"repetitions", "master_seed", "versions"} <= set(table.columns)
+    study = simulation.terms(n=30, **options)
+    assert len(study) == 4
+    for name in simulation.CRITERIA:
+        assert study.groupby("setting")[f"best_{name}"].sum().tolist() == [1.0, 1.0]
+    assert (study["monte_carlo"] <= study["trace_bound"]).all()
+
+
+def test_stored_coverage_meets_the_confidence(root):
+    table = pd.read_csv(root / "results" / "bound_coverage.csv")
+    assert (table["repetitions"] == 200).all() and (table["n_test"] >= 20_000).all()
+    assert set(table["setting"]) == {"pure", "negatives"}
+    assert table["n"].nunique() >= 3 and table["margin"].nunique() >= 3
+    assert (table["coverage_corrected"] >= 1 - simulation.DELTA).all()
+    assert (table["deviation_ratio_max"] < 1).all()
+    # The check means something only where the bound is below one.
+    assert (table["nonvacuous_corrected"] == 1).sum() >= 10
+
+
+def test_stored_sample_sizes_are_recomputed(root):
+    stored = pd.read_csv(root / "results" / "bound_samplesize.csv", dtype={"n": str})
+    fresh = simulation.sizes()
+    assert stored["n"].tolist() == [str(n) for n in fresh["n"]]
+    np.testing.assert_allclose(stored["p"], fresh["p"], rtol=1e-9)

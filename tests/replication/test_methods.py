@@ -1,0 +1,292 @@
+"""The registry: names, grids, and whole grids on one kernel against one estimator per cell."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import warnings
+from functools import partial
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning, SkipTestWarning
+from sklearn.utils.estimator_checks import check_estimator
+
+from lpsvdd import datasets, weights
+from lpsvdd.estimators import LpSVDD
+from lpsvdd.kernels import half_mean_distance, kernel_diagonal, kernel_matrix, rbf_gamma
+from lpsvdd.preprocessing import preprocessor
+from lpsvdd.weighted import WeightedLpSVDD
+from replication import printed
+from replication.methods import METHODS, KernelTask, paths
+from replication.methods.grids import C_PAPER, NU, P_PAPER
+from replication.protocol import Task
+from replication.trial import prepare
+
+SHIPPED = [record.id for record in datasets.RECORDS if record.kind != "user"]
+KEYS = list(METHODS)
+NAMES = [f"{setting}: {name}" for setting, name in KEYS]
+CLOSED = {"GP", "KPCA", "KNFST", "KNFST-", "kernel mean", "mean difference"}
+every_method = pytest.mark.parametrize("key", KEYS, ids=NAMES)
+
+
+def prepared(name, setting, most=None):
+    """Half of the rows for training, all rows to be scored; ``most`` limits each class."""
+    data = datasets.load(name)
+    rng = np.random.default_rng(0)
+    rows = [rng.permutation(np.flatnonzero(data.y == label))[:most] for label in (1, -1)]
+    train = [part[: len(part) // 2] for part in rows]
+    train = train[0] if setting == "pure" else np.concatenate(train)
+    prepare = preprocessor().fit(data.X[train], data.y[train])
+    X, Z = prepare.transform(data.X[train]), prepare.transform(data.X[np.concatenate(rows)])
+    gamma = rbf_gamma(half_mean_distance(X))
+    return X, Z, data.y[train], gamma
+
+
+def as_task(X, Z, y, gamma=None, kernel="rbf"):
+    options = {"kernel": kernel, "gamma": gamma}
+    return KernelTask(
+        K=kernel_matrix(X, **options),
+        y=y,
+        K_eval=kernel_matrix(Z, X, **options),
+        diag=kernel_diagonal(X, **options),
+        diag_eval=kernel_diagonal(Z, **options),
+        X=X,
+    )
+
+
+def wine(setting):
+    return prepared("wine", setting)
+
+
+# -- names and grids --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("setting", ["pure", "negatives"])
+def test_every_printed_method_is_registered(setting):
+    ours = [name for where, name in METHODS if where == setting]
+    assert ours[: len(printed.methods(setting))] == printed.methods(setting)
+
+
+def test_paper_grids():
+    sizes = {key: len(method.grid) for key, method in METHODS.items()}
+    assert sizes["pure", "lp-SVDD"] == 40 and sizes["negatives", "lp-SVDD-"] == 160
+    assert sizes["pure", "l2-SVDD"] == 4 and sizes["negatives", "l1-SVDD-"] == 16
+    assert sizes["pure", "KNFST"] == 1 and sizes["negatives", "KNFST-"] == 1
+    grid = METHODS["pure", "lp-SVDD"].grid
+    assert [(cell["p"], cell["C"]) for cell in grid] == [(p, c) for p in P_PAPER for c in C_PAPER]
+    assert P_PAPER == (32 / 31, 16 / 15, 8 / 7, 6 / 5, 4 / 3, 3 / 2, 2, 5 / 2, 5, 20)
+    assert METHODS["negatives", "KNFST-"].grid == [{"variant": "A"}]
+
+
+@every_method
+def test_methods_are_plain_data_and_can_be_sent_to_another_process(key):
+    method = METHODS[key]
+    assert (method.setting, method.name) == key
+    assert method.grid is method.grids["paper"]
+    for grid in method.grids.values():
+        assert json.loads(json.dumps(grid)) == grid
+        assert len({json.dumps(cell) for cell in grid}) == len(grid)
+    copy = pickle.loads(pickle.dumps(method))
+    assert copy.make(copy.grid[0]).get_params() == method.make(method.grid[0]).get_params()
+
+
+def test_named_grids():
+    method = METHODS["pure", "l1-SVDD"].using("nu")
+    assert [cell["nu"] for cell in method.grid] == list(NU)
+    assert METHODS["pure", "l1-SVDD"].grid != method.grid
+    with pytest.raises(KeyError, match="paper, nu, wide"):
+        method.using("narrow")
+
+
+# -- path against estimators ------------------------------------------------------------------
+
+
+@every_method
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_path_gives_what_the_estimator_of_each_cell_gives(key, kernel):
+    method = METHODS[key]
+    X, Z, y, gamma = wine(method.setting)
+    X = X + 0.5 * (kernel == "linear")  # off centre, so that the linear kernel matters
+    task = as_task(X, Z, y, gamma, kernel)
+    options = {"kernel": kernel, "contamination": 0.1} | (
+        {"gamma": gamma} if kernel == "rbf" else {}
+    )
+    for name, grid in method.grids.items():
+        picked = grid[:: max(1, len(grid) // 6)]
+        for cell in method.path(task, picked):
+            if cell.scores is None:
+                assert cell.status == "infeasible" and name in ("paper", "wide")
+                continue
+            estimator = method.make(cell.params, **options).fit(X, y)
+            np.testing.assert_allclose(
+                cell.scores, estimator.score_samples(Z), rtol=1e-4, atol=2e-4, err_msg=str(cell)
+            )
+
+
+@every_method
+def test_cells_come_in_the_order_of_the_grid_with_their_certificate(key):
+    method = METHODS[key]
+    task = as_task(*wine(method.setting))
+    cells = method.run(task)
+    assert [cell.params for cell in cells] == list(method.grid)
+    for cell in cells:
+        if method.name in CLOSED:
+            assert cell.status == "closed form" and np.isnan(cell.gap)
+        elif cell.status == "infeasible":
+            assert cell.scores is None and np.isnan(cell.gap)
+        else:
+            assert cell.status == "optimal"
+            assert cell.gap <= (1e-3 if method.name == "SVM" else 1e-9)
+        if cell.scores is not None:
+            assert cell.scores.shape == (len(task.K_eval),)
+
+
+def test_picking_cells_does_not_change_their_scores():
+    method = METHODS["negatives", "lp-SVDD-"]
+    task = as_task(*wine("negatives"))
+    picked = [method.grid[i] for i in (77, 3, 150)]
+    few = method.path(task, picked)
+    whole = {json.dumps(cell.params): cell for cell in method.run(task)}
+    for cell in few:
+        same = whole[json.dumps(cell.params)]
+        np.testing.assert_allclose(cell.scores, same.scores, atol=2e-4)
+
+
+# -- feasibility ------------------------------------------------------------------------------
+
+
+def test_l1_cells_below_one_over_n_are_infeasible():
+    X, Z, y, gamma = wine("pure")  # 35 positives: 1e-3 and 1e-2 are below 1/n
+    cells = METHODS["pure", "l1-SVDD"].run(as_task(X, Z, y, gamma))
+    assert [cell.status for cell in cells] == ["infeasible", "infeasible", "optimal", "optimal"]
+    assert [cell.params["C"] for cell in cells if cell.scores is None] == [1e-3, 1e-2]
+
+
+def test_weighted_cells_are_infeasible_by_the_sum_of_weights():
+    X, Z, y, gamma = wine("pure")
+    task = as_task(X, Z, y, gamma)
+    for cell in METHODS["pure", "DW-SVDD"].run(task):
+        total = weights.density(X, k=cell.params["k"]).sum()
+        assert (cell.scores is None) == (cell.params["C"] * total < 1.0)
+
+
+@pytest.mark.parametrize("name", ["l1-SVDD", "P-SVDD", "DW-SVDD", "GL-SVDD"])
+def test_every_cell_of_the_nu_grid_is_feasible(name):
+    task = as_task(*wine("pure"))
+    cells = METHODS["pure", name].using("nu").run(task)
+    assert {cell.status for cell in cells} == {"optimal"}
+    mean = METHODS["pure", "kernel mean"].run(task)[0].scores
+    if name == "l1-SVDD":
+        np.testing.assert_allclose(cells[-1].scores, mean, atol=2 * paths.RESOLUTION)  # nu = 1
+
+
+def test_scores_hold_the_digits_that_the_certificate_supports(monkeypatch):
+    """D13 has few distinct rows: many points lie on one sphere, in an order that is not proved."""
+    trial = prepare(Task("D13", "pure", 0))
+    grid = [{"p": 32 / 31, "C": 0.1}, {"p": 32 / 31, "C": 1.0}, {"p": 1.2, "C": 1.0}]
+
+    def aucs(tol):
+        with monkeypatch.context() as patch:
+            patch.setattr(paths, "solve_path", partial(paths.solve_path, tol=tol))
+            return np.array(
+                [trial.aucs(cell.scores) for cell in paths.svdd_path(trial.kernel_task, grid)]
+            )
+
+    np.testing.assert_allclose(aucs(1e-9), aucs(1e-12), atol=0.5)
+    monkeypatch.setattr(paths, "RESOLUTION", 1e-15)
+    assert np.abs(aucs(1e-9) - aucs(1e-12)).max() > 2.0
+
+
+def test_uncertified_cells_say_so(monkeypatch):
+    monkeypatch.setattr(paths, "solve_path", partial(paths.solve_path, max_iter=1, tol=1e-13))
+    method = METHODS["pure", "lp-SVDD"]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ConvergenceWarning)
+        cells = method.path(as_task(*wine("pure")), [{"p": 2.0, "C": 1.0}])
+    assert any(w.category is ConvergenceWarning for w in caught)
+    assert cells[0].status == "not-converged" and cells[0].gap > 1e-13
+    assert np.isfinite(cells[0].scores).all()
+
+
+# -- weighted estimators ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weighting", weights.WEIGHTINGS)
+def test_weighted_estimators_follow_scikit_learn_conventions(weighting):
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "y holds class labels", UserWarning)
+        with pytest.warns(SkipTestWarning, match="array_api"):
+            check_estimator(WeightedLpSVDD(weighting=weighting))
+
+
+@pytest.mark.parametrize("p", [1.0, 1.5])
+def test_weighted_estimator_is_lpsvdd_with_sample_weight(p):
+    X, Z, y, gamma = wine("negatives")
+    expected = {
+        "position": weights.position(kernel_matrix(X, kernel="rbf", gamma=gamma), y),
+        "density": weights.density(X, y),
+        "global-local": weights.global_local(kernel_matrix(X, kernel="rbf", gamma=gamma), y),
+    }
+    for weighting, w in expected.items():
+        options = {"gamma": gamma, "contamination": 0.1}
+        ours = WeightedLpSVDD(p, 0.1, weighting=weighting, **options).fit(X, y)
+        plain = LpSVDD(p, 0.1, **options).fit(X, y, sample_weight=w)
+        np.testing.assert_array_equal(ours.weights_, w)
+        np.testing.assert_array_equal(ours.score_samples(Z), plain.score_samples(Z))
+
+
+def test_weights_of_one_are_no_weights():
+    X = np.eye(7)  # equally placed points: every weighting gives one weight to all of them
+    for weighting in weights.WEIGHTINGS:
+        ours = WeightedLpSVDD(1.0, 0.3, weighting=weighting, kernel="linear").fit(X)
+        plain = LpSVDD(1.0, 0.3, kernel="linear").fit(X)
+        np.testing.assert_allclose(ours.alpha_, plain.alpha_, atol=1e-9)
+
+
+def test_without_inputs_the_neighbours_come_from_the_kernel():
+    X, Z, y, gamma = wine("pure")
+    task = as_task(X, Z, y, gamma)
+    blind = KernelTask(task.K, task.y, task.K_eval, task.diag, task.diag_eval)
+    params = [{"k": 5, "C": 1.0}]
+    cell = METHODS["pure", "DW-SVDD"].path(blind, params)[0]
+    model = METHODS["pure", "DW-SVDD"].make(params[0], kernel="precomputed", contamination=0.1)
+    expected = model.fit(task.K).score_samples(task.K_eval)
+    np.testing.assert_allclose(cell.scores, expected, atol=2 * paths.RESOLUTION)
+    with_inputs = METHODS["pure", "DW-SVDD"].path(task, params)[0]
+    assert not np.allclose(cell.scores, with_inputs.scores)
+
+
+def test_unknown_weighting_is_refused():
+    with pytest.raises(ValueError, match="weighting"):
+        WeightedLpSVDD(weighting="none").fit(np.eye(3))
+    with pytest.raises(ValueError, match="weighting"):
+        weights.sample_weights("none", np.eye(3))
+
+
+# -- every method on every shipped data set ---------------------------------------------------
+
+
+def assert_finite(name, most):
+    for setting in ("pure", "negatives"):
+        task = as_task(*prepared(name, setting, most))
+        for (where, _), method in METHODS.items():
+            if where != setting:
+                continue
+            cells = method.run(task)
+            scored = [cell for cell in cells if cell.scores is not None]
+            assert scored, (name, method.name)
+            for cell in scored:
+                assert np.isfinite(cell.scores).all(), (name, method.name, cell.params)
+                assert cell.status in ("optimal", "closed form"), (name, method.name, cell)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_scores_are_finite_on_a_part_of_every_shipped_set(name):
+    assert_finite(name, most=30)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SHIPPED)
+def test_scores_are_finite_on_every_shipped_set(name):
+    assert_finite(name, most=None)

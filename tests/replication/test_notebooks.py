@@ -1,0 +1,249 @@
+"""The notebook runner: checks parameters, skips what is current, shows failures."""
+
+from __future__ import annotations
+
+import ast
+import json
+from pathlib import Path
+
+import nbformat
+import pytest
+from typer.testing import CliRunner
+
+from replication import notebooks
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = notebooks.sources(ROOT)
+
+
+def write_notebook(path: Path, *cells: str) -> None:
+    parameters, *rest = cells
+    notebook = nbformat.v4.new_notebook(
+        cells=[
+            nbformat.v4.new_code_cell(parameters, metadata={"tags": ["parameters"]}),
+            *(nbformat.v4.new_code_cell(source) for source in rest),
+        ],
+        metadata={
+            "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}
+        },
+    )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    nbformat.write(notebook, path)
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A small checkout with one notebook."""
+    (tmp_path / "claims.yml").write_text("[]\n")
+    (tmp_path / "results").mkdir()
+    write_notebook(
+        tmp_path / "notebooks" / "07_demo.ipynb",
+        "n: int = 3  # how many\nscale: float = 0.5  # of what\ngrid: list = [1.0, 2.0]  # values",
+        "print(n * scale, grid)",
+    )
+    (tmp_path / "notebooks" / "profiles.yml").write_text("quick:\n  07_demo: {n: 2}\n")
+    return tmp_path
+
+
+def printed(project: Path, name: str = "07_demo") -> str:
+    executed = json.loads((project / "book" / "notebooks" / f"{name}.ipynb").read_text())
+    return "".join(
+        "".join(output["text"])
+        for cell in executed["cells"]
+        for output in cell.get("outputs", [])
+        if output["output_type"] == "stream"
+    )
+
+
+def run(project: Path, **options):
+    source = notebooks.find("07", project)
+    return notebooks.execute(source, root=project, report=lambda line: None, **options)
+
+
+def test_parameters_are_read_typed_and_checked(project):
+    source = notebooks.find("07", project)
+    assert notebooks.defaults(source) == {"n": 3, "scale": 0.5, "grid": [1.0, 2.0]}
+    assert notebooks.check_parameters(source, {"scale": 2}) == {"scale": 2.0}
+    with pytest.raises(notebooks.NotebookError, match="no parameter 'm'. Its parameters: n, scale"):
+        notebooks.check_parameters(source, {"m": 1})
+    with pytest.raises(notebooks.NotebookError, match="is str, expected int"):
+        notebooks.check_parameters(source, {"n": "three"})
+    with pytest.raises(notebooks.NotebookError, match="is bool, expected int"):
+        notebooks.check_parameters(source, {"n": True})
+
+
+def test_only_one_typed_parameters_cell_is_accepted(project):
+    source = project / "notebooks" / "07_demo.ipynb"
+    write_notebook(source, "n: int = 3  # as in n = 3\ngrid: list = [\n    1,\n    2,\n]  # long")
+    assert notebooks.defaults(source) == {"n": 3, "grid": [1, 2]}
+    write_notebook(source, "n = 3  # not typed")
+    with pytest.raises(notebooks.NotebookError, match="name: type = value: n = 3"):
+        notebooks.defaults(source)
+    notebook = nbformat.read(source, as_version=4)
+    del notebook.cells[0]
+    nbformat.write(notebook, source)
+    with pytest.raises(notebooks.NotebookError, match="has 0 parameters cells"):
+        notebooks.defaults(source)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("[1, 2.5]", [1, 2.5]), ("3", 3), ("quick", "quick"), ("None", None)]
+)
+def test_values_from_the_command_line(text, value):
+    assert notebooks.parse_value(text) == value
+
+
+def test_unknown_notebooks_and_profiles_are_named(project):
+    with pytest.raises(notebooks.NotebookError, match="There are: 07_demo"):
+        notebooks.find("08", project)
+    with pytest.raises(notebooks.NotebookError, match="There are: published, quick"):
+        run(project, profile="slow")
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """Executions are recorded, not done: a kernel takes seconds to start."""
+    seen = []
+
+    def pretend(notebook, output, parameters, root):
+        seen.append((notebook.stem, parameters))
+        if notebook.stem == "01_first":
+            raise notebooks.NotebookError("01_first failed")
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.write_text("{}")
+
+    monkeypatch.setattr(notebooks, "_papermill", pretend)
+    return seen
+
+
+def test_executes_with_overrides(project):
+    assert run(project, profile="quick", parameters={"grid": [9]}).executed
+    assert printed(project) == "1.0 [9]\n"
+
+
+def test_skips_what_is_current(project, counted):
+    assert run(project).executed
+    assert not run(project).executed
+    assert run(project, force=True).executed
+    assert run(project, profile="quick").executed
+    (project / "results" / "pure.csv").write_text("dataset\n")
+    assert run(project, profile="quick").executed
+    assert [parameters for _, parameters in counted] == [{}, {}, {"n": 2}, {"n": 2}]
+
+
+def test_failure_shows_the_cell_and_leaves_no_output(project):
+    write_notebook(
+        project / "notebooks" / "07_demo.ipynb", "n: int = 3  # n", "x = 1\nraise KeyError('lost')"
+    )
+    with pytest.raises(notebooks.NotebookError) as caught:
+        run(project)
+    assert "raise KeyError('lost')" in str(caught.value)
+    assert "07_demo failed in cell 2" in str(caught.value)
+    assert not (project / "book" / "notebooks" / "07_demo.ipynb").exists()
+    assert not list((project / "_build" / "running").iterdir())
+
+
+def test_all_stops_at_the_first_failure(project, counted):
+    write_notebook(project / "notebooks" / "01_first.ipynb", "n: int = 3  # n")
+    with pytest.raises(notebooks.NotebookError, match="01_first failed"):
+        notebooks.execute_all(root=project, report=lambda line: None)
+    assert [name for name, _ in counted] == ["01_first"]
+
+
+def test_command_line(project, monkeypatch):
+    from replication.cli import build
+
+    monkeypatch.chdir(project)
+    runner = CliRunner()
+    shown = runner.invoke(build(), ["notebook", "07", "--show"])
+    assert shown.exit_code == 0 and "grid = [1.0, 2.0]" in shown.output
+    done = runner.invoke(build(), ["notebook", "07", "-p", "grid", "[4]", "-p", "n=7"])
+    assert done.exit_code == 0 and printed(project) == "3.5 [4]\n"
+    for wrong, message in (
+        (["notebook", "07", "-p", "gird", "[4]"], "no parameter 'gird'"),
+        (["notebook", "07", "-p", "n"], "has no value"),
+        (["notebook"], "--all"),
+        (["notebook", "07", "08"], "unexpected: 08"),
+    ):
+        result = runner.invoke(build(), wrong)
+        assert result.exit_code != 0 and message in result.output
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
+def test_tracked_notebooks_have_parameters_a_title_and_no_outputs(source):
+    notebook = nbformat.read(source, as_version=4)
+    nbformat.validate(notebook)
+    assert notebook.cells[0].cell_type == "markdown" and notebook.cells[0].source.startswith("# ")
+    assert "$" not in notebook.cells[0].source.splitlines()[0], (
+        "TeX in a heading reaches the sidebar"
+    )
+    assert notebooks.defaults(source), "no parameters cell"
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            assert not cell.outputs and cell.execution_count is None
+        if "parameters" in cell.metadata.get("tags", []):
+            lines = cell.source.splitlines()
+            for node in ast.parse(cell.source).body:
+                text = "\n".join(lines[node.lineno - 1 : node.end_lineno])
+                assert isinstance(node, ast.AnnAssign), f"untyped: {text}"
+                assert "#" in text, f"uncommented: {text}"
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
+def test_every_figure_has_alternative_text(source):
+    for cell in nbformat.read(source, as_version=4).cells:
+        if cell.cell_type == "code" and ("plt.show()" in cell.source or "mystnb" in cell.metadata):
+            options = cell.metadata.get("mystnb", {})
+            assert options.get("image", {}).get("alt"), cell.source[:80]
+            assert options.get("figure", {}).get("caption"), cell.source[:80]
+
+
+def test_profiles_name_existing_notebooks_and_parameters():
+    import yaml
+
+    profiles = yaml.safe_load((ROOT / "notebooks" / "profiles.yml").read_text(encoding="utf-8"))
+    by_name = {source.stem: source for source in SOURCES}
+    for entries in profiles.values():
+        for name, values in entries.items():
+            assert notebooks.check_parameters(by_name[name], values)
+
+
+def test_maps_of_the_reproduction_page(tmp_path, monkeypatch):
+    """Times, figures and changed parameters come from the executed notebook; runs from results."""
+    monkeypatch.syspath_prepend(str(ROOT / "book" / "_ext"))
+    from run_tables import duration, notebook_rows, run_rows
+
+    assert [duration(s) for s in (0.2, 59.6, 125, 9000, None)] == [
+        "1 s", "60 s", "2 min", "2.5 h", "not recorded",
+    ]  # fmt: skip
+    cell = {"metadata": {"mystnb": {"figure": {"name": "fig-one"}}}}
+    run_data = {"duration": 7.2, "parameters": {"n": 2}}
+    for name in ("03_one", "04_absent"):
+        content = {"cells": [cell, {"metadata": {}}], "metadata": {"papermill": run_data}}
+        (tmp_path / f"{name}.ipynb").write_text(json.dumps(content))
+    (line,) = notebook_rows(tmp_path, {"notebooks/03_one"})
+    assert "`notebooks/03_one`" in line and "| 7 s | {numref}`fig-one` | n |" in line
+    (tmp_path / "a.csv").write_text("started,cpu\n2026-01-02T00:00Z,X\n")
+    (tmp_path / "b.csv").write_text("x\n1\n2\n")
+    record = {
+        "date": "2026-01-03", "git_commit": "abcdef0123456", "wall_seconds": 70,
+        "processor": "P", "cores": 2,
+    }  # fmt: skip
+    (tmp_path / "b.provenance.json").write_text(json.dumps(record))
+    assert list(run_rows(tmp_path)) == [
+        "| `a.csv` | 1 | 2026-01-02 | – | – | X |",
+        "| `b.csv` | 2 | 2026-01-03 | `abcdef012` | 70 s | P, 2 cores |",
+    ]
+
+
+def test_the_page_on_reproduction_states_the_tolerance_in_force():
+    from replication import experiment as paper
+
+    page = (ROOT / "book" / "reproduce.md").read_text(encoding="utf-8")
+    share = f"{100 * paper.REQUIRED_SHARE:.0f} %"
+    assert f"{paper.TOLERANCE} points, for at least {share} of the rows" in page
+
+
+def test_every_notebook_is_in_the_table_of_contents():
+    listed = (ROOT / "book" / "_toc.yml").read_text(encoding="utf-8")
+    assert [source.stem for source in SOURCES if f"notebooks/{source.stem}\n" not in listed] == []

@@ -1,0 +1,103 @@
+"""What the pages with results share: labels, intervals, tables, provenance, the grid parameters."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from replication import pages
+from replication.experiment import paper_methods
+from replication.statistics import Interval
+from replication.tables import comparison
+
+
+@pytest.fixture
+def rows():
+    """Three data sets, two trials; lp is 1, 2, 3 points above l1 and equal to KPCA."""
+    lines = []
+    for number, name in enumerate(("D1", "D4", "D7"), start=1):
+        for trial in range(2):
+            for method, auc in (
+                ("l1-SVDD", 60.0),
+                ("lp-SVDD", 60.0 + number),
+                ("KPCA", 60.0 + number),
+            ):
+                flag = "inferred-labels" if name == "D4" else ""
+                lines.append((name, method, trial, auc + trial, flag))
+    return pd.DataFrame(lines, columns=["dataset", "method", "trial", "auc", "flag"])
+
+
+def test_labels_use_unicode_and_leave_other_names_alone():
+    names = ["l1-SVDD", "lp-SVDD-", "KNFST-", "kernel mean", "linear"]
+    assert [pages.method_label(name) for name in names] == [
+        "ℓ1-SVDD", "ℓp-SVDD⁻", "KNFST⁻", "kernel mean", "linear",
+    ]  # fmt: skip
+
+
+def test_contrasts_are_paired_and_can_leave_sets_out(rows):
+    line = pages.contrasts(rows, [("lp-SVDD", "l1-SVDD"), ("lp-SVDD", "KPCA")])
+    assert line.loc["ℓp-SVDD − ℓ1-SVDD", "mean difference"] == pytest.approx(2.0)
+    assert line.loc["ℓp-SVDD − ℓ1-SVDD", ["sets won", "sets lost", "sets"]].tolist() == [3, 0, 3]
+    assert line.loc["ℓp-SVDD − KPCA", ["low", "high"]].tolist() == [0.0, 0.0]
+    found = pages.of_pair(rows, "lp-SVDD", "l1-SVDD", leave_out=["D1"])
+    assert found.mean == pytest.approx(2.5) and found.n == 2
+    single = pages.of_pair(rows, "lp-SVDD", "l1-SVDD", leave_out=["D1", "D4"])
+    assert single.mean == pytest.approx(3.0) and np.isnan(single.low)
+
+
+def test_numbers_in_words():
+    assert pages.worded(Interval(8.88, 5.19, 12.7, 20, 17, 3)) == "+8.9 [+5.2, +12.7]"
+    assert pages.worded(Interval(3.0, np.nan, np.nan, 1, 1, 0)) == "+3.0 (one data set)"
+    assert pages.worded(Interval(-0.91, -1.77, -0.03, 20, 6, 14)) == "−0.91 [−1.77, −0.03]"
+
+
+def test_table_marks_ties_and_flags(rows):
+    text = pages.side_by_side(rows, "pure", "a & b")
+    assert 'aria-label="a &amp; b"' in text and "overflow-x:auto" in text
+    assert text.count("<strong>61.50 ± 0.71</strong>") == 2, "lp and KPCA tie on D1"
+    assert "D4 †" in text and "ℓ1-SVDD" in text
+    assert pages.flag_notes(rows).startswith("† D4:")
+    assert pages.flag_notes(rows[rows["dataset"] == "D1"]).startswith("No row")
+
+
+def test_summary_by_method(rows):
+    table = pages.by_method(comparison(rows, "pure"))
+    printed = comparison(rows, "pure").query("method == 'lp-SVDD'")["printed_mean"]
+    assert table.loc["ℓp-SVDD", "mean difference"] == pytest.approx(62.5 - printed.mean())
+
+
+def test_grids_of_the_notebook_replace_only_those_of_lp():
+    published = ["32/31", "16/15", "8/7", "6/5", "4/3", "3/2", "2", "5/2", "5", "20"]
+    assert pages.methods_with("pure", published, [0.001, 0.01, 0.1, 1.0]) == paper_methods("pure")
+    own = {m.name: m for m in pages.methods_with("negatives", [1, "3/2"], [0.1])}
+    assert [cell["p"] for cell in own["lp-SVDD-"].grid] == [1.0, 1.5]
+    assert all(cell["C_neg"] == 0.1 for cell in own["lp-SVDD-"].grid)
+    assert own["l2-SVDD-"] == {m.name: m for m in paper_methods("negatives")}["l2-SVDD-"]
+
+
+def test_provenance_names_the_run_or_says_there_is_none(tmp_path, monkeypatch):
+    monkeypatch.setenv("LPSVDD_RESULTS", str(tmp_path))
+    assert "no stored run" in pages.provenance("pure")
+    stored = {
+        "git_commit": "0123456789abcdef", "date": "2026-01-02", "python": "3.11", "cores": 2,
+        "processor": "a processor", "packages": {"numpy": "2", "scipy": "1"},
+        "signature": {"computation": "7"},
+    }  # fmt: skip
+    (tmp_path / "pure.provenance.json").write_text(json.dumps(stored))
+    table = pd.DataFrame(
+        {"dataset": ["D1"], "method": "GP", "trial": 0, "auc": 50.0, "seconds": 1.0}
+    )
+    table.assign(flag="", params="", status="").to_csv(tmp_path / "pure.csv", index=False)
+    assert pages.provenance("pure", table) == pages.provenance("pure")
+    other = pd.concat([table, table.assign(auc=60.0)])
+    assert pages.provenance("pure", other).startswith("1 of 2 rows shown are stored")
+    text = pages.provenance("pure")
+    assert all(part in text for part in ("2026-01-02", "`012345678`", "version 7", "2 cores"))
+
+
+def test_a_run_with_uncommitted_changes_says_so() -> None:
+    assert pages.commit_text("0123456789abcdef") == "`012345678`"
+    assert pages.commit_text("0123456789abcdef+changes").endswith("with uncommitted changes")

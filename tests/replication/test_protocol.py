@@ -1,0 +1,283 @@
+"""Splits, AUC, selection and whole trials, with real data sets and toy methods."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import roc_auc_score
+from typer.testing import CliRunner
+
+from lpsvdd import datasets
+from replication import experiment as paper
+from replication import provenance
+from replication.backends import Local
+from replication.cli import build
+from replication.methods import METHODS
+from replication.protocol import DEFAULTS, Options, Task, auc, select, split, trial_seed
+from replication.runner import run
+from replication.store import ResultsError
+from replication.trial import COLUMNS, CellRecord, chosen_row, evaluate, prepare, run_trial
+
+CHEAP = [METHODS["pure", name] for name in ("GP", "KPCA", "l1-SVDD", "l2-SVDD")]
+
+
+@pytest.mark.parametrize("name", ["D1", "D7", "D8", "D17"])
+@pytest.mark.parametrize("options", [DEFAULTS, Options(train="1/2", validation="1/4")])
+def test_parts_are_disjoint_complete_and_stratified(name: str, options: Options) -> None:
+    y = datasets.load(name).y
+    parts = split(y, name, 0, options)
+    together = np.concatenate([parts.train, parts.validation, parts.test])
+    assert sorted(together) == list(range(len(y)))
+    share = 1 / 3 if options is DEFAULTS else 1 / 2
+    for label in (1, -1):
+        wanted = share * (y == label).sum()
+        assert abs((y[parts.train] == label).sum() - wanted) <= 0.5
+
+
+def test_a_split_depends_on_seed_data_set_and_trial_only() -> None:
+    y = datasets.load("D7").y
+    first = split(y, "D7", 3)
+    again = split(y, "D7", 3)
+    assert np.array_equal(first.train, again.train) and np.array_equal(first.test, again.test)
+    others = [split(y, "D7", 4), split(y, "D12", 3), split(y, "D7", 3, Options(seed=1))]
+    assert not any(np.array_equal(first.train, other.train) for other in others)
+
+
+def test_seeds_are_fixed_for_good() -> None:
+    """The committed tables rest on these numbers."""
+    assert trial_seed("D7", 0) == 3441456634
+    assert split(datasets.load("D7").y, "D7", 0).train[:5].tolist() == [2, 7, 8, 9, 13]
+
+
+def test_both_settings_share_the_partition_and_the_evaluated_rows() -> None:
+    pure, both = (prepare(Task("D7", setting, 1)) for setting in ("pure", "negatives"))
+    assert np.array_equal(pure.y_test, both.y_test)
+    assert set(pure.kernel_task.y) == {1} and set(both.kernel_task.y) == {1, -1}
+    assert (both.kernel_task.y == 1).sum() == len(pure.kernel_task.y)
+    # the scaler sees positives only, so the positive training rows are the same
+    assert np.allclose(both.kernel_task.X[both.kernel_task.y == 1], pure.kernel_task.X)
+
+
+def test_preparation_of_a_trial() -> None:
+    trial = prepare(Task("D7", "pure", 0))
+    X, K = trial.kernel_task.X, trial.kernel_task.K
+    assert np.allclose(np.linalg.norm(X, axis=1), 1.0)
+    distances = np.linalg.norm(X[:, None] - X[None], axis=2)
+    width = distances[np.triu_indices(len(X), 1)].mean() / 2
+    assert trial.width == pytest.approx(width)
+    assert np.allclose(K, np.exp(-(distances**2) / (2 * width**2)))
+    plain = prepare(Task("D7", "pure", 0), Options(unit_norm=False))
+    assert np.allclose(plain.kernel_task.X.mean(axis=0), 0.0)
+    assert np.allclose(plain.kernel_task.X.std(axis=0), 1.0)
+
+
+def test_formula_s2_is_a_narrower_width() -> None:
+    one = prepare(Task("D1", "pure", 0), Options(formula="s2")).kernel_task.K
+    other = prepare(Task("D1", "pure", 0), Options(width_factor=2**-0.5)).kernel_task.K
+    assert np.allclose(one, other)
+
+
+def test_test_rows_do_not_influence_training() -> None:
+    """Missing values are filled and features scaled with training positives alone."""
+    trial = prepare(Task("D17", "negatives", 2))
+    assert np.all(np.isfinite(trial.kernel_task.K_eval))
+    y = datasets.load("D17").y
+    assert (trial.kernel_task.y == 1).sum() == round((y == 1).sum() / 3)
+
+
+@given(
+    st.lists(st.tuples(st.integers(-3, 3), st.booleans()), min_size=2, max_size=40).filter(
+        lambda pairs: 0 < sum(positive for _, positive in pairs) < len(pairs)
+    )
+)
+def test_auc_equals_the_established_one(pairs: list[tuple[int, bool]]) -> None:
+    scores = np.array([float(score) for score, _ in pairs])
+    y = np.where([positive for _, positive in pairs], 1, -1)
+    assert auc(scores, y) == pytest.approx(100 * roc_auc_score(y, scores))
+
+
+def test_auc_ignores_rounding_between_equal_rows() -> None:
+    y = np.array([1, -1, 1, -1])
+    scores = np.array([0.3, 0.3 * (1 + 1e-15), 0.7, 0.1])
+    assert auc(scores, y) == 100 * 3.5 / 4
+    with pytest.raises(ValueError, match="finite"):
+        auc(np.array([np.nan, 1.0]), np.array([1, -1]))
+    with pytest.raises(ValueError, match="both classes"):
+        auc(np.ones(2), np.ones(2))
+
+
+def test_ties_go_to_the_first_cell() -> None:
+    assert select([None, 70.0, 80.0, 80.0]) == 2
+    assert select([None, None]) is None
+
+
+def test_infeasible_cells_are_counted_not_replaced() -> None:
+    records = [
+        CellRecord({"C": 0.001}, None, None, float("nan"), "infeasible"),
+        CellRecord({"C": 0.1}, 60.0, 55.0, 1e-10, "optimal"),
+        CellRecord({"C": 1.0}, 60.0, 50.0, 1e-3, "not-converged"),
+    ]
+    row = chosen_row(records)
+    assert row["params"] == '{"C":0.1}' and row["auc"] == 55.0
+    assert (row["cells"], row["infeasible"], row["uncertified"]) == (3, 1, 1)
+    nothing = chosen_row(records[:1])
+    assert nothing["auc"] is None and nothing["status"] == "infeasible"
+
+
+def test_l1_on_the_papers_grid_loses_the_small_costs() -> None:
+    trial = prepare(Task("D7", "pure", 0))  # 24 positives: c = 1e-3 and 1e-2 are below 1/24
+    records = evaluate(trial, METHODS["pure", "l1-SVDD"])
+    assert [record.auc is None for record in records] == [True, True, False, False]
+
+
+def test_a_trial_is_a_pure_function_of_its_task() -> None:
+    task = Task("D1", "pure", 4)
+    first, again = (run_trial(task, methods=CHEAP) for _ in range(2))
+    for one, other in zip(first, again, strict=True):
+        assert list(one) == list(COLUMNS)
+        assert one | {"seconds": 0} == other | {"seconds": 0}
+    alone = run_trial(task, methods=CHEAP[2:3])[0]
+    assert alone | {"seconds": 0} == first[2] | {"seconds": 0}
+
+
+def test_workers_and_order_do_not_change_the_table(tmp_path: Path) -> None:
+    job = partial(run_trial, methods=CHEAP)
+    tasks = paper.make_tasks("pure", ["D1"], 3)
+    wanted = paper.signature("pure", DEFAULTS, CHEAP)
+    tables = [
+        run(job, tasks, signature=wanted, progress=False),
+        run(job, tasks, signature=wanted, progress=False, backend=Local(2), folder=tmp_path),
+        run(job, tasks[::-1], signature=wanted, progress=False),
+    ]
+    frames = [
+        pd.DataFrame(table).drop(columns="seconds").sort_values(["dataset", "trial", "method"])
+        for table in tables
+    ]
+    for frame in frames[1:]:
+        pd.testing.assert_frame_equal(
+            frames[0].reset_index(drop=True), frame.reset_index(drop=True)
+        )
+
+
+def test_options_refuse_nonsense() -> None:
+    for wrong in (
+        {"train": "1/2", "validation": "1/2"},
+        {"formula": "s3"},
+        {"width_factor": 0.0},
+    ):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            Options(**wrong)
+    assert Options().digest() == DEFAULTS.digest() != Options(seed=1).digest()
+
+
+@pytest.fixture
+def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A results folder of its own with two trials of D1, two methods."""
+    folder = tmp_path / "results"
+    monkeypatch.setenv("LPSVDD_RESULTS", str(folder))
+    table = paper.experiment("pure", names=["D1"], trials=2, methods=CHEAP[:2], progress=False)
+    paper.write_table(table, folder / "pure.csv")
+    wanted = paper.signature("pure", DEFAULTS, CHEAP[:2])
+    provenance.write_record(folder / "pure.csv", provenance.record(wanted))
+    return folder
+
+
+def test_what_is_known_is_taken_and_the_rest_computed(results: Path) -> None:
+    path = results / "pure.csv"
+    stored = paper.read_table(path)
+    stored["auc"] = 12.5  # recognisable
+    paper.write_table(stored, path)
+    arguments = {"names": ["D1"], "trials": 3, "methods": CHEAP[:2], "progress": False}
+    table = paper.experiment("pure", **arguments)
+    assert table.query("trial < 2")["auc"].eq(12.5).all()
+    assert table.query("trial == 2")["auc"].ne(12.5).all()
+    afresh = paper.experiment("pure", **arguments, recompute=True)
+    assert afresh["auc"].ne(12.5).all()
+    other = paper.experiment("pure", **arguments, options=Options(unit_norm=False))
+    assert other["auc"].ne(12.5).all()
+    more = paper.experiment("pure", **(arguments | {"methods": CHEAP[:3]}))
+    assert more["auc"].ne(12.5).all()
+
+
+def test_stored_rows_come_back_as_they_were(results: Path) -> None:
+    arguments = {"names": ["D1"], "trials": 2, "methods": CHEAP[:2], "progress": False}
+    stored = paper.experiment("pure", **arguments)
+    afresh = paper.experiment("pure", **arguments, recompute=True)
+    pd.testing.assert_frame_equal(
+        stored.drop(columns="seconds"), afresh.drop(columns="seconds"), check_dtype=False
+    )
+
+
+def test_a_folder_with_other_options_is_refused(tmp_path: Path) -> None:
+    arguments = {"names": ["D1"], "trials": 1, "methods": CHEAP[:1], "progress": False}
+    paper.experiment("pure", **arguments, folder=tmp_path, recompute=True)
+    with pytest.raises(ResultsError, match="options.unit_norm: true -> false"):
+        paper.experiment(
+            "pure", **arguments, folder=tmp_path, recompute=True, options=Options(unit_norm=False)
+        )
+    with pytest.raises(ResultsError, match="methods.GP"):
+        paper.experiment(
+            "pure", **(arguments | {"methods": CHEAP[1:2]}), folder=tmp_path, recompute=True
+        )
+
+
+def test_unknown_data_sets_are_refused_before_anything_runs() -> None:
+    with pytest.raises(KeyError, match="D99"):
+        paper.experiment("pure", names=["D1", "D99"], trials=1)
+    with pytest.raises(ValueError, match="setting='semi'"):
+        paper.experiment("semi", names=["D1"])
+
+
+def test_agreement_counts_and_lists() -> None:
+    stored = pd.DataFrame(
+        {"dataset": "D1", "method": ["a", "b", "c"], "trial": 0, "auc": [50.0, 60.0, None],
+         "params": ""}
+    )  # fmt: skip
+    computed = stored.assign(auc=[50.04, 60.2, None])
+    found = paper.compare(stored, computed)
+    assert (found.rows, found.within) == (3, 2)
+    assert found.others["method"].tolist() == ["b"]
+    missing = paper.compare(stored.iloc[:2], computed)
+    assert missing.within == 1 and missing.share == pytest.approx(1 / 3)
+
+
+def test_provenance_names_no_machine(tmp_path: Path) -> None:
+    import getpass
+    import platform
+
+    wanted = paper.signature("pure", DEFAULTS, CHEAP)
+    provenance.write_record(tmp_path / "pure.csv", provenance.record(wanted, wall_seconds=1.0))
+    text = (tmp_path / "pure.provenance.json").read_text()
+    assert provenance.read_record(tmp_path / "pure.csv") == json.loads(text)
+    for secret in (platform.node(), str(Path.home()), str(Path.cwd())):
+        assert secret not in text
+    assert f'"{getpass.getuser()}"' not in text
+    content = json.loads(text)
+    assert {"git_commit", "processor", "packages", "python", "blas", "signature"} <= set(content)
+
+
+def test_command_line(results: Path) -> None:
+    runner = CliRunner()
+    shown = runner.invoke(build(), ["tables", "--setting", "pure", "--format", "csv"])
+    assert shown.exit_code == 0 and "printed_mean" in shown.output
+    unknown = runner.invoke(build(), ["run", "--dataset", "D99"])
+    assert unknown.exit_code == 1 and "D99" in unknown.output
+    neither = runner.invoke(build(), ["run"])
+    assert neither.exit_code == 1 and "--all" in neither.output
+    absent = runner.invoke(build(), ["tables", "--setting", "negatives"])
+    assert absent.exit_code == 1 and "negatives.csv" in absent.output
+
+
+@pytest.mark.slow
+def test_one_row_from_the_command_line() -> None:
+    arguments = ["run", "--dataset", "D7", "--setting", "pure", "--jobs", "1", "--quiet"]
+    found = CliRunner().invoke(build(), [*arguments, "--compare"])
+    assert found.exit_code == 0, found.output
+    assert "90 of 90 rows within" in found.output

@@ -1,0 +1,240 @@
+"""The runner on toy tasks: killed runs, killed workers, failing tasks, refused folders."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import cloudpickle
+import pytest
+
+from replication import store as store_module
+from replication.backends import Dask, Local, Serial, WorkerLost, make_backend
+from replication.runner import RunFailed, run
+from replication.store import ResultsError, Store, differences, write_atomically
+
+# dask workers are fresh interpreters that cannot import this file
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
+
+
+@dataclass(frozen=True)
+class Toy:
+    number: int
+
+    @property
+    def key(self) -> str:
+        return f"toy-{self.number:02d}"
+
+
+def square(task: Toy) -> list[dict]:
+    return [{"number": task.number, "square": task.number**2, "third": task.number / 3}]
+
+
+def fails_on_three(task: Toy) -> list[dict]:
+    if task.number == 3:
+        raise ValueError("three is not supported")
+    return square(task)
+
+
+TASKS = [Toy(number) for number in range(8)]
+EXPECTED = [row for task in TASKS for row in square(task)]
+SIGNATURE = {"options": {"unit_norm": True}, "version": "1"}
+
+
+def test_rows_come_in_task_order_for_every_order_of_execution(tmp_path: Path) -> None:
+    for number, cost in enumerate([None, lambda task: task.number, lambda task: -task.number]):
+        rows = run(
+            square, TASKS, signature=SIGNATURE, folder=tmp_path / str(number), cost=cost,
+            progress=False,
+        )  # fmt: skip
+        assert rows == EXPECTED
+
+
+def test_processes_give_the_same_rows_as_this_process() -> None:
+    rows = run(square, TASKS, signature=SIGNATURE, backend=Local(2), progress=False)
+    assert rows == EXPECTED
+
+
+def test_stored_tasks_are_not_computed_again(tmp_path: Path) -> None:
+    run(square, TASKS[:5], signature=SIGNATURE, folder=tmp_path, progress=False)
+    computed = []
+
+    def spy(task: Toy) -> list[dict]:
+        computed.append(task.number)
+        return square(task)
+
+    rows = run(spy, TASKS, signature=SIGNATURE, folder=tmp_path, progress=False)
+    assert rows == EXPECTED
+    assert computed == [5, 6, 7]
+
+
+def test_known_rows_are_taken_over() -> None:
+    known = {"toy-00": [{"number": 0, "square": "known"}]}
+    rows = run(square, TASKS, signature=SIGNATURE, progress=False, known=known)
+    assert rows[0] == known["toy-00"][0]
+    assert rows[1:] == EXPECTED[1:]
+
+
+def test_a_failing_task_is_named_and_the_others_are_kept(tmp_path: Path) -> None:
+    with pytest.raises(RunFailed, match=r"(?s)1 of 8 tasks.*toy-03: ValueError: three is not"):
+        run(fails_on_three, TASKS, signature=SIGNATURE, folder=tmp_path, progress=False)
+    assert len(list((tmp_path / "tasks").glob("*.json"))) == 7
+    rows = run(square, TASKS, signature=SIGNATURE, folder=tmp_path, progress=False)
+    assert rows == EXPECTED
+
+
+def test_two_tasks_with_one_key_are_refused() -> None:
+    with pytest.raises(ValueError, match="same key"):
+        run(square, [Toy(1), Toy(1)], signature=SIGNATURE, progress=False)
+
+
+def test_changed_options_are_refused_and_nothing_is_overwritten(tmp_path: Path) -> None:
+    run(square, TASKS[:2], signature=SIGNATURE, folder=tmp_path, progress=False)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*.json")}
+    changed = {"options": {"unit_norm": False}, "version": "1"}
+    with pytest.raises(ResultsError, match=r"options.unit_norm: true -> false"):
+        run(square, TASKS, signature=changed, folder=tmp_path, progress=False)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*.json")} == before
+
+
+def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text("dear reader")
+    with pytest.raises(ResultsError, match="not\\s+made by a run"):
+        Store(tmp_path, SIGNATURE)
+    assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
+
+
+def test_a_damaged_task_file_is_reported(tmp_path: Path) -> None:
+    run(square, TASKS[:1], signature=SIGNATURE, folder=tmp_path, progress=False)
+    (tmp_path / "tasks" / "toy-00.json").write_text("[{")
+    with pytest.raises(ResultsError, match="toy-00.json is not a result"):
+        run(square, TASKS, signature=SIGNATURE, folder=tmp_path, progress=False)
+
+
+def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "table.json"
+    write_atomically(target, "old")
+
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(store_module.os, "fsync", full)
+    with pytest.raises(ResultsError, match="the disk is full"):
+        write_atomically(target, "new")
+    assert target.read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["table.json"]
+
+
+def test_differences_name_the_nested_entries() -> None:
+    assert differences({"a": {"b": 1, "c": 2}}, {"a": {"b": 1, "c": 3, "d": 4}}) == [
+        "a.c: 2 -> 3",
+        "a.d: null -> 4",
+    ]
+
+
+SCRIPT = """
+import sys, time
+from dataclasses import dataclass
+from pathlib import Path
+from replication.runner import run
+
+@dataclass(frozen=True)
+class Toy:
+    number: int
+    @property
+    def key(self):
+        return f"toy-{self.number:02d}"
+
+def square(task):
+    time.sleep(0.15)
+    return [{"number": task.number, "square": task.number**2, "third": task.number / 3}]
+
+run(square, [Toy(i) for i in range(8)], folder=sys.argv[1], progress=False,
+    signature={"options": {"unit_norm": True}, "version": "1"})
+"""
+
+
+def test_a_killed_run_goes_on_and_ends_with_the_same_table(tmp_path: Path) -> None:
+    script, folder = tmp_path / "script.py", tmp_path / "results"
+    script.write_text(SCRIPT)
+    for wanted in (2, 5):  # killed twice, at different places
+        process = subprocess.Popen([sys.executable, str(script), str(folder)])
+        deadline = time.monotonic() + 30
+        while len(list(folder.glob("tasks/toy-*.json"))) < wanted:
+            assert time.monotonic() < deadline and process.poll() is None
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+        assert process.wait() == -signal.SIGKILL
+    finished = len(list(folder.glob("tasks/toy-*.json")))
+    assert finished < len(TASKS)
+    rows = run(square, TASKS, signature=SIGNATURE, folder=folder, progress=False)
+    assert rows == EXPECTED
+    for path in folder.glob("tasks/toy-*.json"):
+        json.loads(path.read_text())
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        pytest.param(False, id="by address"),
+        pytest.param(True, id="started for the run", marks=pytest.mark.slow),
+    ],
+)
+def test_a_cluster_that_loses_a_worker_ends_with_the_same_table(tmp_path: Path, own: bool) -> None:
+    from distributed import LocalCluster
+
+    lock = tmp_path / "killed"
+
+    def kills_its_worker_once(task: Toy) -> list[dict]:
+        time.sleep(0.05)
+        if task.number == 3 and not lock.exists():
+            lock.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return square(task)
+
+    arguments = {"signature": SIGNATURE, "folder": tmp_path / "results", "progress": False}
+    if own:
+        rows = run(kills_its_worker_once, TASKS, backend=Dask(n_workers=2), **arguments)
+    else:
+        with LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster:
+            backend = Dask(scheduler=cluster.scheduler_address)
+            rows = run(kills_its_worker_once, TASKS, backend=backend, **arguments)
+    assert lock.exists()
+    assert rows == EXPECTED
+
+
+def test_a_lost_local_worker_is_reported_and_the_run_goes_on(tmp_path: Path) -> None:
+    def dies_on_seven(task: Toy) -> list[dict]:
+        if task.number == 7:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return square(task)
+
+    arguments = {"signature": SIGNATURE, "folder": tmp_path / "results", "progress": False}
+    with pytest.raises(WorkerLost, match="run the same command again"):
+        run(dies_on_seven, TASKS, backend=Local(2), **arguments)
+    assert run(square, TASKS, **arguments) == EXPECTED
+
+
+def test_an_unreachable_scheduler_is_named() -> None:
+    with pytest.raises(ConnectionError, match="no dask scheduler answers at tcp://127.0.0.1:9"):
+        backend = Dask(scheduler="tcp://127.0.0.1:9", timeout=0.5)
+        run(square, TASKS, signature=SIGNATURE, backend=backend, progress=False)
+
+
+def test_backends_by_name() -> None:
+    assert make_backend("joblib", 1) == Serial()
+    assert make_backend("joblib", 3) == Local(3)
+    assert make_backend("dask", 2, "tcp://a:1") == Dask(scheduler="tcp://a:1", n_workers=2)
+    with pytest.raises(ValueError, match="unknown backend"):
+        make_backend("mpi", 2)
+    with pytest.raises(ValueError, match="needs the backend"):
+        make_backend("joblib", 2, "tcp://a:1")

@@ -1,0 +1,150 @@
+"""Tests and intervals against hand-made cases and against what the paper prints."""
+
+from __future__ import annotations
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+
+from replication import printed
+from replication.statistics import (
+    critical_difference,
+    critical_difference_diagram,
+    friedman,
+    mean_interval,
+    mean_matrix,
+    nemenyi,
+    paired_differences,
+    ranks,
+    wilcoxon_holm,
+)
+
+matplotlib.use("Agg")
+
+
+@pytest.fixture
+def perfect() -> pd.DataFrame:
+    """Ten data sets on which a > b > c always."""
+    rng = np.random.default_rng(0)
+    base = rng.uniform(50, 90, size=10)
+    return pd.DataFrame({"a": base + 2, "b": base + 1, "c": base})
+
+
+def test_ranks_share_ties() -> None:
+    table = pd.DataFrame({"a": [90.0, 80.0], "b": [90.0, 85.0], "c": [70.0, 60.0]})
+    assert ranks(table).to_numpy().tolist() == [[1.5, 1.5, 3.0], [2.0, 1.0, 3.0]]
+
+
+def test_missing_values_are_refused() -> None:
+    with pytest.raises(ValueError, match="missing values"):
+        ranks(pd.DataFrame({"a": [1.0], "b": [np.nan]}))
+
+
+def test_friedman_of_a_constant_order(perfect: pd.DataFrame) -> None:
+    found = friedman(perfect)
+    # average ranks 1, 2, 3 of N = 10, k = 3: chi2 = N (k - 1) = 20, the largest possible
+    assert found.ranks.tolist() == [1.0, 2.0, 3.0]
+    assert found.statistic == pytest.approx(20.0)
+    assert found.p_value == pytest.approx(np.exp(-10.0))
+    assert found.iman_davenport == np.inf and found.iman_davenport_p == 0.0
+
+
+def test_iman_davenport_by_its_formula() -> None:
+    table = printed.printed_matrix("pure")
+    found = friedman(table)
+    n, k = table.shape
+    expected = (n - 1) * found.statistic / (n * (k - 1) - found.statistic)
+    assert (n, k) == (20, 9)
+    assert found.iman_davenport == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("setting", ["pure", "negatives"])
+def test_printed_ranks_follow_from_the_printed_means(setting: str) -> None:
+    found = friedman(printed.printed_matrix(setting))
+    difference = (found.ranks - printed.printed_ranks(setting)).abs()
+    assert difference.max() <= 0.0551
+    assert abs(np.log10(found.p_value / printed.FRIEDMAN_P[setting])) < 0.2
+
+
+def test_the_corrected_value_moves_one_rank() -> None:
+    before = friedman(printed.printed_matrix("negatives")).ranks
+    after = friedman(printed.printed_matrix("negatives", corrected=True)).ranks
+    assert before["DW-SVDD-"] == pytest.approx(4.45)
+    assert after["DW-SVDD-"] == pytest.approx(4.20)
+
+
+def test_critical_difference_of_demsar() -> None:
+    # Demsar (2006), Table 5: q_0.05 = 2.569 for four methods; his example with 14 data sets: 1.25
+    assert critical_difference(4, 14) == pytest.approx(1.25, abs=0.005)
+
+
+def test_nemenyi_agrees_with_the_critical_difference() -> None:
+    table = printed.printed_matrix("pure")
+    means, p_values = ranks(table).mean(), nemenyi(table)
+    limit = critical_difference(table.shape[1], table.shape[0])
+    for first in table:
+        for second in table:
+            apart = abs(means[first] - means[second]) > limit
+            assert apart == (p_values.loc[first, second] < 0.05)
+
+
+def test_wilcoxon_holm_is_at_least_the_single_test(perfect: pd.DataFrame) -> None:
+    found = wilcoxon_holm(perfect)
+    assert list(found.index) == ["a", "b", "c"]
+    # ten positive differences: two-sided p = 2 / 2^10, times three comparisons
+    assert found.loc["a", "b"] == pytest.approx(3 * 2 / 2**10)
+
+
+def test_interval_covers_and_counts() -> None:
+    found = mean_interval(np.array([1.0, 2.0, 3.0, -1.0, 0.0]))
+    assert found.mean == pytest.approx(1.0)
+    assert found.low < 1.0 < found.high
+    assert (found.n, found.wins, found.losses) == (5, 3, 1)
+    constant = mean_interval(np.full(4, 0.5))
+    assert constant.low == constant.mean == constant.high == 0.5
+
+
+def test_interval_coverage_is_near_its_level() -> None:
+    rng = np.random.default_rng(1)
+    hits = 0
+    for draw in range(60):
+        found = mean_interval(rng.normal(0.3, 1.0, size=40), seed=draw)
+        hits += found.low <= 0.3 <= found.high
+    assert 50 <= hits <= 60
+
+
+def test_paired_differences_per_data_set_and_over_all() -> None:
+    rows = pd.DataFrame(
+        [
+            {"dataset": d, "method": m, "trial": t, "auc": 60 + 5 * i + t + (m == "a") * gain}
+            for i, (d, gain) in enumerate([("D1", 2.0), ("D2", -1.0), ("D3", 4.0)])
+            for m in ("a", "b")
+            for t in range(3)
+        ]
+    )
+    found = paired_differences(rows, "a", "b").set_index("dataset")
+    assert list(found.index) == ["D1", "D2", "D3", "all"]
+    assert found.loc["D2", "mean"] == pytest.approx(-1.0)
+    assert found.loc["all", "mean"] == pytest.approx(5 / 3)
+    assert found.loc["all", "wins"] == 2 and found.loc["all", "losses"] == 1
+    assert mean_matrix(rows).loc["D1", "a"] == pytest.approx(63.0)
+    with pytest.raises(ValueError, match="'c' is not in the table"):
+        paired_differences(rows, "a", "c")
+
+
+@pytest.mark.parametrize("posthoc", ["nemenyi", "wilcoxon-holm"])
+def test_diagram_names_every_method(posthoc: str) -> None:
+    table = printed.printed_matrix("negatives", corrected=True)
+    ax = critical_difference_diagram(table, posthoc=posthoc)
+    written = " ".join(text.get_text() for text in ax.texts)
+    assert all(name in written for name in table)
+
+
+def test_printed_tables_are_complete() -> None:
+    for setting, count in (("pure", 9), ("negatives", 7)):
+        table = printed.printed_matrix(setting)
+        assert list(table.index) == [f"D{i}" for i in range(1, 21)]
+        assert table.shape == (20, count) and table.notna().all().all()
+    with pytest.raises(ValueError, match="expected 'pure'"):
+        printed.printed_auc("other")

@@ -1,0 +1,173 @@
+"""The deciding experiments on one small split each, and the parts that are new in them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from replication import studies
+from replication.methods import METHODS, KernelTask
+from replication.protocol import Task
+from replication.studies import STUDIES, grids, negatives, oracle, preparation, timing
+from replication.studies.common import C_GRID, P_GRID, centre_scores, contest, nu_path
+from replication.trial import prepare
+
+PURE = Task("D1", "pure", 0)
+BOTH = Task("D1", "negatives", 0)
+
+
+@pytest.fixture(scope="module")
+def small() -> KernelTask:
+    return prepare(BOTH).kernel_task
+
+
+def test_fair_grid_agrees_with_the_main_methods() -> None:
+    rows = {row["contestant"]: row for row in grids.fair_grid(Task("D7", "pure", 1))}
+    trial = prepare(Task("D7", "pure", 1))
+    for contestant, name in (("lp, paper's grid", "lp-SVDD"), ("l1, paper's grid", "l1-SVDD")):
+        cells = METHODS["pure", name].run(trial.kernel_task)
+        expected, _ = contest(trial, name, [(cell.params, cell.scores) for cell in cells])
+        assert rows[contestant]["auc"] == pytest.approx(expected["auc"], abs=0.05)
+    assert rows["kernel mean"]["rank_correlation"] == 1.0
+    # the range of lp's cells includes l2's, so it never validates worse
+    assert rows["lp, nu grid"]["auc_val"] >= rows["l2, nu grid"]["auc_val"]
+
+
+def test_the_nu_grid_ends_at_the_kernel_mean() -> None:
+    trial = prepare(PURE)
+    task = trial.kernel_task
+    mean = centre_scores(task, np.full(len(task.y), 1 / len(task.y)))
+    for p in (1.0, 2.0):
+        params, scores = nu_path(task, [p])[-1]
+        assert params["nu"] == (1.0 if p == 1.0 else 1000.0)
+        assert np.allclose(scores, mean, atol=2e-3)
+
+
+def test_support_grows_towards_the_kernel_mean() -> None:
+    rows = pd.DataFrame(grids.support(PURE))
+    table = grids.summarise_support(rows).set_index(["p", "c"])
+    assert len(table) == 11 * 4
+    for p in P_GRID:
+        shares = [table.loc[(p, c), "support_mean"] for c in C_GRID]
+        assert shares == sorted(shares, reverse=True)
+    # 17 positives train: c <= 1e-2 has no l1 solution
+    assert table.loc[(1.0, 1e-3), "feasible"] == 0
+    assert np.isnan(table.loc[(1.0, 1e-3), "support_mean"])
+    assert table.loc[(2.0, 1e-3), "negative_radius"] == 1.0
+
+
+def test_tuned_p_never_validates_worse_than_a_fixed_one() -> None:
+    rows = pd.DataFrame(grids.choice_of_p(PURE)).set_index("contestant")
+    assert len(rows) == 1 + len(P_GRID)
+    assert rows["auc_val"].max() == rows.loc["p tuned", "auc_val"]
+
+
+def test_the_sum_to_one_variant_solves_its_own_problem(small: KernelTask) -> None:
+    import cvxpy as cp
+
+    y, K, p, c, c_neg = small.y, small.K, 2.0, 1e-2, 1e-3
+    found = negatives.sum_to_one(small, p, c, c_neg)
+    assert found.status == "optimal"
+    assert found.alpha.sum() == pytest.approx(1.0) and found.alpha.min() >= 0.0
+    alpha = cp.Variable(len(y), nonneg=True)
+    cost = np.where(y > 0, c, c_neg)
+    penalty = (1 - 1 / p) * (cost * p) ** (-1 / (p - 1))
+    root = np.linalg.cholesky(K + 1e-10 * np.eye(len(y)))
+    value = cp.multiply(y, K.diagonal()) @ alpha - cp.sum_squares(root.T @ cp.multiply(y, alpha))
+    problem = cp.Problem(cp.Maximize(value - penalty @ alpha**2), [cp.sum(alpha) == 1])
+    problem.solve(solver="CLARABEL")
+    assert found.dual == pytest.approx(problem.value, abs=1e-6)
+    assert np.allclose(found.alpha, alpha.value, atol=1e-4)
+    # it is a different problem: here the negatives have weight
+    assert found.alpha[y < 0].sum() > 0.01
+
+
+def test_the_variant_without_negatives_is_the_one_class_problem() -> None:
+    from lpsvdd.solver import solve
+
+    task = prepare(PURE).kernel_task
+    found = negatives.sum_to_one(task, 1.5, 0.1, 0.1)
+    assert np.allclose(found.alpha, solve(task.K, p=1.5, c=0.1).alpha, atol=1e-6)
+
+
+def test_negatives_without_weight_are_counted(small: KernelTask) -> None:
+    rows = {row["grid"]: row for row in negatives.negative_weight(BOTH)}
+    assert rows["paper"]["cells"] == 160 and rows["wide"]["cells"] == 196
+    for row in rows.values():
+        assert 0 <= row["with_weight"] <= row["cells"]
+        # R^2 below the nearest negative leaves every negative outside, hence without weight
+        assert row["with_weight"] + row["radius_below_nearest_negative"] <= row["cells"]
+        assert row["largest_gap"] <= 1e-8
+
+
+def test_contestants_with_negatives() -> None:
+    rows = {row["contestant"]: row for row in negatives.negative_contest(BOTH)}
+    assert len(rows) == 7
+    # the means' difference contains the mean itself (lam = 0)
+    assert rows["kernel mean difference"]["auc_val"] >= rows["kernel mean"]["auc_val"]
+    assert json.loads(rows["two-class SVM"]["params"])["C"] > 0
+
+
+def test_targets_change_the_task() -> None:
+    tasks = preparation.target_tasks(["D1"], 1)
+    assert [task.variant for task in tasks] == ["virginica", "versicolor", "setosa"]
+    first, _, last = (preparation.targets(task) for task in tasks)
+    assert [row["method"] for row in first][-1] == "kernel mean"
+    assert first[-1]["auc"] != last[-1]["auc"]
+
+
+def test_preparation_variants() -> None:
+    tasks = preparation.preparation_tasks(["D1"], 1)
+    assert len(tasks) == len(preparation.VARIANTS) == len({task.key for task in tasks})
+    default = preparation.preparation(tasks[0])
+    narrow = preparation.preparation(tasks[5])
+    assert len(default) == 10 and len(narrow) == 7
+    assert tasks[5].options.width_factor == 0.25
+
+
+def test_cvxpy_answers_and_what_is_selected_from_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(oracle, "P_GRID", (32 / 31, 2.0))
+    monkeypatch.setattr(oracle, "C_GRID", (1e-3, 1.0))
+    rows = pd.DataFrame(oracle.cvxpy_grid(PURE))
+    assert len(rows) == 4 * 4
+    own = rows[rows["solver"] == "own"]
+    assert (own["gap"] <= 1e-9).all()
+    easy = rows[(rows["p"] == 2.0) & (rows["c"] == 1.0) & (rows["solver"] == "CLARABEL")].iloc[0]
+    assert easy["status"] == "optimal" and easy["gap"] < 1e-6
+    table = oracle.selections(rows).set_index(["solver", "kept"])
+    assert table.loc[("own", "optimal"), "cells"] == 4
+    assert table["auc_val"].max() <= 100.0
+
+
+def test_the_estimate_multiplies_cells_by_sampled_times() -> None:
+    sample = pd.DataFrame(timing.cvxpy_time(PURE)).assign(cvxpy_seconds=[1.0, 2.0, 10.0, 4.0])
+    assert sample["p"].tolist() == [1.0, 6 / 5, 2.0, 5.0]
+    counts = timing.cells_by_p("pure")
+    assert counts["2"] == 4 + 4 and counts["other"] == 36
+    rows = pd.DataFrame({"dataset": "D1", "method": ["GP", "l1-SVDD"], "seconds": [3.0, 2.0]})
+    line = timing.estimate(sample, {"pure": rows}).iloc[0]
+    assert line["cvxpy_seconds"] == 10 * (counts["1"] * 1.0 + 8 * 10.0 + 36 * 3.0)
+    assert line["seconds"] == 5.0 and line["svdd_seconds"] == 2.0
+
+
+def test_run_store_and_read_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LPSVDD_RESULTS", str(tmp_path))
+    computed = studies.run_study("choice_of_p", names=["D1"], trials=1, progress=False)
+    assert len(computed) == 11
+    stored = computed.assign(auc=1.0)
+    studies.save_study("choice_of_p", stored, tmp_path)
+    again = studies.run_study("choice_of_p", names=["D1"], progress=False)
+    assert (again["auc"] == 1.0).all()
+    fewer = studies.run_study("choice_of_p", names=["D1"], trials=1, progress=False)
+    assert (fewer["auc"] != 1.0).all()
+    with pytest.raises(KeyError, match="unknown experiment"):
+        studies.run_study("horoscope")
+
+
+def test_every_experiment_has_its_question() -> None:
+    assert len(STUDIES) == 9
+    assert all(one.question.endswith("?") for one in STUDIES.values())
