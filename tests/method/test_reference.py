@@ -1,4 +1,7 @@
-"""The CVXPY statements: primal and dual meet, analytic answers, failures are reported."""
+"""The CVXPY statements: primal and dual meet, analytic answers, failures are reported.
+
+What a solver answers is judged by its certificate (``outside``), not by the status it claims.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import sys
 
 import numpy as np
 import pytest
+from outside import GAP, certified, gap_of
 
 from lpsvdd.kernels import kernel_matrix
 from lpsvdd.reference import solve_dual, solve_joint, solve_primal
@@ -23,8 +27,7 @@ def problem(n_pos: int = 10, n_neg: int = 0) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("p", [1.0, 1.2, 2.0, 5.0, 20.0])
 def test_primal_and_dual_have_the_same_value_and_solution(p, c, n_neg):
     K, y = problem(10, n_neg)
-    dual, primal = solve_dual(K, y, p, c), solve_primal(K, y, p, c)
-    assert dual.ok and primal.ok
+    dual, primal = (certified(solve, K, y, p, c) for solve in (solve_dual, solve_primal))
     assert dual.value == pytest.approx(primal.value, abs=1e-6)
     assert dual.alpha == pytest.approx(primal.alpha, abs=1e-4)
     if p > 1.0:  # at p = 1 the radius may be any number in an interval
@@ -36,7 +39,7 @@ def test_primal_and_dual_have_the_same_value_and_solution(p, c, n_neg):
 def test_two_points_by_hand(solve, p, c):
     """Centre half-way; 2 c p zeta^(p-1) = 1 gives the slack, R^2 = (1 - k)/2 - zeta."""
     k = 0.3
-    answer = solve(np.array([[1.0, k], [k, 1.0]]), None, p, c)
+    answer = certified(solve, np.array([[1.0, k], [k, 1.0]]), None, p, c)
     slack = (2.0 * c * p) ** (-1.0 / (p - 1.0))
     assert answer.alpha == pytest.approx([0.5, 0.5], abs=1e-5)
     assert answer.radius_sq == pytest.approx((1 - k) / 2 - slack, abs=1e-3)
@@ -48,8 +51,9 @@ def test_two_points_by_hand(solve, p, c):
 def test_printed_joint_form_is_the_separate_form_at_half_the_cost(p, n_neg):
     K, y = problem(10, n_neg)
     c = np.where(y > 0, 0.6, 0.25)
-    separate, half = solve_dual(K, y, p, c), solve_dual(K, y, p, c / 2)
-    printed, corrected = solve_joint(K, y, p, c), solve_joint(K, y, p, c, factor="corrected")
+    separate, half = (certified(solve_dual, K, y, p, costs) for costs in (c, c / 2))
+    printed = certified(solve_joint, K, y, p, c, judged_at=c / 2)
+    corrected = certified(solve_joint, K, y, p, c, factor="corrected")
     assert printed.value == pytest.approx(half.value, abs=1e-6)
     assert corrected.value == pytest.approx(separate.value, abs=1e-6)
     assert printed.alpha == pytest.approx(half.alpha, abs=1e-4)
@@ -61,33 +65,36 @@ def test_printed_joint_form_is_the_separate_form_at_half_the_cost(p, n_neg):
 @pytest.mark.parametrize("p, c", [(32 / 31, 1e-3), (16 / 15, 1e-2), (1.1, 3.0), (20.0, 1e-3)])
 def test_scaled_statement_serves_where_the_printed_one_fails(p, c, n_neg, cones):
     K, y = problem(10, n_neg)
-    dual = solve_dual(K, y, p, c, scaled=True, cones=cones)
-    primal = solve_primal(K, y, p, c, scaled=True, cones=cones)
-    assert dual.ok and primal.ok
+    dual = certified(solve_dual, K, y, p, c, scaled=True, cones=cones)
+    primal = certified(solve_primal, K, y, p, c, scaled=True, cones=cones)
     assert dual.value == pytest.approx(primal.value, rel=1e-5)
     assert dual.alpha == pytest.approx(primal.alpha, abs=1e-4)
 
 
 def test_scaled_statement_is_equivalent_for_any_kernel_scale():
     K, y = problem(8, 4)
-    printed = solve_dual(50.0 * K, y, 1.5, 0.02)
-    scaled = solve_dual(50.0 * K, y, 1.5, 0.02, scaled=True)
+    printed = certified(solve_dual, 50.0 * K, y, 1.5, 0.02)
+    scaled = certified(solve_dual, 50.0 * K, y, 1.5, 0.02, scaled=True)
     assert scaled.value == pytest.approx(printed.value, rel=1e-6)
     assert scaled.radius_sq == pytest.approx(printed.radius_sq, rel=1e-4)
 
 
 def test_failures_are_in_the_status_and_carry_no_numbers():
     K, y = problem()
-    failed = solve_dual(K, y, 32 / 31, 1e-3)
-    assert not failed.ok
-    assert failed.message
     infeasible = solve_dual(K, y, 1.0, 0.05)  # 10 points, box 0.05: sum alpha <= 1/2
-    assert infeasible.status == "infeasible"
+    assert infeasible.status.startswith("infeasible") and not infeasible.ok
     assert np.isnan(infeasible.alpha).all() and np.isnan(infeasible.radius_sq)
     unbounded = solve_primal(K, y, 1.0, 0.05)
-    assert unbounded.status == "unbounded"
+    assert unbounded.status.startswith("unbounded") and not unbounded.ok
+    assert np.isnan(unbounded.alpha).all() and np.isnan(unbounded.radius_sq)
+
+
+def test_a_point_that_comes_back_is_kept_and_judged_by_its_gap():
+    """After two iterations Clarabel has a point but no solution, and the status says so."""
+    K, y = problem()
     starved = solve_dual(K, y, 1.5, 1.0, max_iter=2)
-    assert not starved.ok
+    assert not starved.ok and starved.message
+    assert np.isfinite(starved.alpha).all() and gap_of(starved, K, y, 1.5, 1.0) > GAP
 
 
 def test_coefficients_beyond_double_precision_are_reported_as_overflow():
@@ -100,19 +107,16 @@ def test_coefficients_beyond_double_precision_are_reported_as_overflow():
 def test_cost_two_is_two_copies():
     K, _ = problem(6)
     doubled = np.r_[np.arange(6), 0]
-    weighted = solve_dual(K, None, 1.7, np.r_[0.6, np.full(5, 0.3)])
-    copied = solve_dual(K[np.ix_(doubled, doubled)], None, 1.7, 0.3)
+    weighted = certified(solve_dual, K, None, 1.7, np.r_[0.6, np.full(5, 0.3)])
+    copied = certified(solve_dual, K[np.ix_(doubled, doubled)], None, 1.7, 0.3)
     assert weighted.value == pytest.approx(copied.value, abs=1e-6)
     assert weighted.alpha[0] == pytest.approx(copied.alpha[0] + copied.alpha[6], abs=1e-4)
 
 
-@pytest.mark.parametrize("solve", [solve_dual, solve_primal])
 @pytest.mark.parametrize("K", [np.ones((5, 5)), np.outer(np.arange(5.0), np.arange(5.0))])
-def test_rank_one_kernels(solve, K):
-    answer = solve(K, None, 2.0, 1.0)
-    other = (solve_primal if solve is solve_dual else solve_dual)(K, None, 2.0, 1.0)
-    assert answer.ok
-    assert answer.value == pytest.approx(other.value, abs=1e-6)
+def test_rank_one_kernels(K):
+    dual, primal = (certified(solve, K, None, 2.0, 1.0) for solve in (solve_dual, solve_primal))
+    assert dual.value == pytest.approx(primal.value, abs=1e-6)
 
 
 # ECOS has no wheel for Python 3.13 and is not a requirement there.
@@ -121,7 +125,7 @@ def test_rank_one_kernels(solve, K):
 )
 def test_every_solver_of_the_benchmark_agrees_on_an_easy_problem(solver):
     K, y = problem(10, 6)
-    answer, oracle = solve_dual(K, y, 2.0, 1.0, solver), solve_primal(K, y, 2.0, 1.0)
+    answer, oracle = solve_dual(K, y, 2.0, 1.0, solver), certified(solve_primal, K, y, 2.0, 1.0)
     assert answer.value == pytest.approx(oracle.value, abs=1e-4)
     assert answer.radius_sq == pytest.approx(oracle.radius_sq, abs=1e-3)
     assert answer.seconds > 0 and answer.solver_seconds > 0 and answer.n_iter > 0
@@ -136,7 +140,9 @@ def test_a_solver_that_is_not_installed_is_said_to_be_so(monkeypatch):
     monkeypatch.setattr(cvxpy.Problem, "solve", absent)
     K, y = problem(4)
     assert solve_dual(K, y, 2.0, 1.0, "NOBODY").status == "not installed"
-    assert solve_dual(K, y, 2.0, 1.0, "CLARABEL").status == "solver_error"
+    failed = solve_dual(K, y, 2.0, 1.0, "CLARABEL")
+    assert failed.status == "solver_error" and not failed.ok
+    assert "NOBODY" in failed.message and np.isnan(failed.alpha).all()
 
 
 @pytest.mark.parametrize("solve", [solve_dual, solve_primal, solve_joint])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from outside import certified
 from scipy.stats import rankdata
 from sklearn.svm import OneClassSVM
 
@@ -35,8 +36,7 @@ def test_agrees_with_cvxpy_on_the_papers_grid(p, c, n_neg):
     K, y = problem(12, n_neg)
     costs = np.where(y > 0, c, 0.3 * c)
     ours = solve(K, y, p=p, c=costs)
-    oracle = solve_primal(K, y, p, costs, scaled=True)
-    assert oracle.ok, oracle
+    oracle = certified(solve_primal, K, y, p, costs, scaled=True)
     size = 1.0 + abs(ours.primal)
     assert ours.primal == pytest.approx(oracle.value, abs=1e-6 * size)
     assert ours.dual == pytest.approx(oracle.value, abs=1e-6 * size)
@@ -50,8 +50,7 @@ def test_agrees_with_cvxpy_on_the_papers_grid(p, c, n_neg):
 @pytest.mark.parametrize("p", [4 / 3, 2.0, 5.0])
 def test_agrees_with_the_printed_dual_where_cvxpy_solves_it(p, c, n_neg):
     K, y = problem(12, n_neg, seed=1)
-    ours, printed = solve(K, y, p=p, c=c), solve_dual(K, y, p, c)
-    assert printed.ok, printed
+    ours, printed = solve(K, y, p=p, c=c), certified(solve_dual, K, y, p, c)
     assert ours.dual == pytest.approx(printed.value, abs=1e-6)
     assert ours.alpha == pytest.approx(printed.alpha, abs=1e-4)
 
@@ -60,8 +59,7 @@ def test_agrees_with_the_printed_dual_where_cvxpy_solves_it(p, c, n_neg):
 @pytest.mark.parametrize("c", [0.12, 0.5, 2.0])
 def test_p_one_agrees_with_cvxpy(c, n_neg):
     K, y = problem(12, n_neg)
-    ours, oracle = solve(K, y, p=1.0, c=c), solve_dual(K, y, 1.0, c)
-    assert oracle.ok, oracle
+    ours, oracle = solve(K, y, p=1.0, c=c), certified(solve_dual, K, y, 1.0, c)
     assert ours.dual == pytest.approx(oracle.value, abs=1e-7)
     assert ours.primal == pytest.approx(oracle.value, abs=1e-7)
     assert ours.alpha == pytest.approx(oracle.alpha, abs=3e-5)  # what gaps near 1e-9 leave
@@ -73,8 +71,8 @@ def test_agrees_for_a_kernel_whose_diagonal_is_not_constant(p):
     X = np.random.default_rng(3).normal(size=(14, 3)) + 2.0
     y = np.r_[np.ones(10), -np.ones(4)]
     for K in (X @ X.T, (X @ X.T + 1.0) ** 2):
-        ours, oracle = solve(K, y, p=p, c=0.05), solve_primal(K, y, p, 0.05, scaled=True)
-        assert oracle.ok, oracle
+        ours = solve(K, y, p=p, c=0.05)
+        oracle = certified(solve_primal, K, y, p, 0.05, scaled=True)
         assert ours.primal == pytest.approx(oracle.value, rel=1e-6)
         assert ours.radius_sq == pytest.approx(oracle.radius_sq, rel=1e-3)
 
@@ -82,8 +80,7 @@ def test_agrees_for_a_kernel_whose_diagonal_is_not_constant(p):
 def test_agrees_for_costs_of_different_sizes():
     K, y = problem(10, 5)
     costs = 10.0 ** np.random.default_rng(4).uniform(-2, 1, size=15)
-    ours, oracle = solve(K, y, p=1.8, c=costs), solve_dual(K, y, 1.8, costs, scaled=True)
-    assert oracle.ok, oracle
+    ours, oracle = solve(K, y, p=1.8, c=costs), certified(solve_dual, K, y, 1.8, costs, scaled=True)
     assert ours.dual == pytest.approx(oracle.value, abs=1e-6)
     assert ours.alpha == pytest.approx(oracle.alpha, abs=1e-4)
 

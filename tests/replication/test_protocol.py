@@ -257,7 +257,7 @@ def test_provenance_names_no_machine(tmp_path: Path) -> None:
     text = (tmp_path / "pure.provenance.json").read_text()
     assert provenance.read_record(tmp_path / "pure.csv") == json.loads(text)
     for secret in (platform.node(), str(Path.home()), str(Path.cwd())):
-        assert secret not in text
+        assert secret in ("", "/", ".") or secret not in text  # HOME=/ names nothing
     assert f'"{getpass.getuser()}"' not in text
     content = json.loads(text)
     assert {"git_commit", "processor", "packages", "python", "blas", "signature"} <= set(content)
