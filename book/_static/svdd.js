@@ -1,0 +1,238 @@
+// lp-SVDD of points in the plane, solved in the browser: the method of lpsvdd.solver for one class.
+//
+//   min_{a, R2, z}  R2 + c sum_i z_i^p   s.t.  ||phi(x_i) - a||^2 - R2 <= z_i,  z_i >= 0,
+//
+// Gaussian kernel k(x, y) = exp(-gamma ||x - y||^2), any p >= 1. Newton's method on the optimality
+// conditions with the power law in logarithms; one Cholesky factorisation a step; Mehrotra's
+// predictor and corrector. The answer carries its duality gap (P - D)/(1 + |P|), computed from the
+// multipliers that are returned. For up to 150 points it takes milliseconds.
+(() => {
+  "use strict";
+
+  function gram(points, gamma) {
+    const n = points.length, K = new Float64Array(n * n);
+    for (let i = 0; i < n; i++) {
+      for (let j = 0; j <= i; j++) {
+        const dx = points[i][0] - points[j][0], dy = points[i][1] - points[j][1];
+        K[i * n + j] = K[j * n + i] = Math.exp(-gamma * (dx * dx + dy * dy));
+      }
+    }
+    return K;
+  }
+
+  // gamma = 1/(2 s^2), s half the mean distance between points (1 where no two differ).
+  function halfMeanDistanceGamma(points) {
+    const n = points.length;
+    let total = 0;
+    for (let i = 0; i < n; i++) {
+      for (let j = 0; j < i; j++) {
+        total += Math.hypot(points[i][0] - points[j][0], points[i][1] - points[j][1]);
+      }
+    }
+    const mean = total / (n * (n - 1) / 2);
+    const width = mean > 0 ? 0.5 * mean : 1;
+    return 1 / (2 * width * width);
+  }
+
+  function times(K, v, factor) {
+    const n = v.length, out = new Float64Array(n);
+    for (let i = 0; i < n; i++) {
+      let sum = 0;
+      for (let j = 0, at = i * n; j < n; j++, at++) sum += K[at] * v[j];
+      out[i] = sum * factor;
+    }
+    return out;
+  }
+
+  const dot = (a, b) => { let sum = 0; for (let i = 0; i < a.length; i++) sum += a[i] * b[i]; return sum; };
+  const total = (a) => { let sum = 0; for (const value of a) sum += value; return sum; };
+
+  // Lower Cholesky factor of 2 K factor + diag, or null.
+  function factorise(K, factor, diag) {
+    const n = diag.length, L = new Float64Array(n * n);
+    for (let i = 0; i < n; i++) {
+      for (let j = 0; j <= i; j++) {
+        let sum = 2 * K[i * n + j] * factor + (i === j ? diag[i] + 1e-14 : 0);
+        for (let k = 0, a = i * n, b = j * n; k < j; k++, a++, b++) sum -= L[a] * L[b];
+        if (i === j) {
+          if (!(sum > 0)) return null;
+          L[i * n + i] = Math.sqrt(sum);
+        } else L[i * n + j] = sum / L[j * n + j];
+      }
+    }
+    return L;
+  }
+
+  function solveWith(L, right) {
+    const n = right.length, x = Float64Array.from(right);
+    for (let i = 0; i < n; i++) {
+      for (let k = 0, at = i * n; k < i; k++, at++) x[i] -= L[at] * x[k];
+      x[i] /= L[i * n + i];
+    }
+    for (let i = n - 1; i >= 0; i--) {
+      for (let k = i + 1; k < n; k++) x[i] -= L[k * n + i] * x[k];
+      x[i] /= L[i * n + i];
+    }
+    return x;
+  }
+
+  // The best R2 for squared distances d: sum_i c p (d_i - R2)_+^(p-1) = 1, by bisection.
+  function bestRadius(d, p, logRate, tau, c) {
+    if (p === 1) { // a step function: as many points outside as the cost allows
+      const sorted = Float64Array.from(d).sort().reverse();
+      const outside = 1 / c, whole = Math.round(outside);
+      if (Math.abs(outside - whole) < 1e-9 && whole < sorted.length) return 0.5 * (sorted[whole - 1] + sorted[whole]);
+      return sorted[Math.min(Math.floor(outside), sorted.length - 1)];
+    }
+    let low = Math.min(...d) - tau, high = Math.max(...d);
+    for (let step = 0; step < 200 && high - low > 1e-15 * (Math.abs(low) + Math.abs(high)); step++) {
+      const middle = 0.5 * (low + high);
+      let sum = 0;
+      for (const value of d) if (value > middle) sum += Math.exp(logRate + (p - 1) * Math.log(value - middle));
+      if (sum > 1) low = middle; else high = middle;
+    }
+    return 0.5 * (low + high);
+  }
+
+  // Primal and dual value, gap, R2 and distances of multipliers that sum to one (scaled units).
+  function certify(problem, alpha) {
+    const { K, p, c, inv, logRate, tau } = problem;
+    const kAlpha = times(K, alpha, inv), normSq = dot(alpha, kAlpha);
+    const d = kAlpha.map((value) => inv - 2 * value + normSq);
+    const radius = bestRadius(d, p, logRate, tau, c);
+    let penalty = 0, dualPenalty = 0;
+    for (let i = 0; i < d.length; i++) {
+      const slack = d[i] - radius;
+      if (slack > 0) penalty += Math.exp(logRate + p * Math.log(slack)) / p;
+      if (p > 1 && alpha[i] > 0) dualPenalty += (1 - 1 / p) * alpha[i] * Math.exp((Math.log(alpha[i]) - logRate) / (p - 1));
+    }
+    const primal = radius + penalty, dual = inv - normSq - dualPenalty;
+    return { alpha, d, radius, normSq, gap: (primal - dual) / (1 + Math.abs(primal)) };
+  }
+
+  // Multipliers as they may be: not negative, summing to one, at most c where p = 1.
+  function feasible(alpha, p, c) {
+    let out = alpha.map((value) => (value > 0 ? (p === 1 ? Math.min(value, c) : value) : 0));
+    const sum = total(out);
+    if (p > 1 || sum >= 1) return out.map((value) => value / sum);
+    const room = (value) => (value > 0 ? c - value : 0); // zeros stay zero
+    const share = Math.min(1, (1 - sum) / total(out.map(room)));
+    return out.map((value) => value + room(value) * share);
+  }
+
+  function newton(problem, tol) {
+    const { n, K, p, c, inv, logRate } = problem;
+    const mean = new Float64Array(n).fill(1 / n), start = certify(problem, mean);
+    let mu = Math.max(0.1 * start.gap / n, 1e-16), best = start;
+    let alpha = Float64Array.from(mean), z = new Float64Array(n), u = new Float64Array(n), g = new Float64Array(n);
+    let b = start.radius - start.normSq;
+    const ceiling = p < 2 ? Infinity : Math.exp((Math.log(1e3) - logRate) / (p - 1));
+    for (let i = 0; i < n; i++) {
+      const signed = start.d[i] - start.radius;
+      z[i] = Math.min(Math.max(signed, Math.exp((Math.log(mu) - logRate) / p)), ceiling);
+      u[i] = Math.max(z[i] - signed, mu / alpha[i]);
+      g[i] = Math.max(Math.exp(Math.min(logRate + (p - 1) * Math.log(z[i]), 50)) - alpha[i], mu / z[i]);
+    }
+    for (let iteration = 1; iteration <= 80; iteration++) {
+      const kAlpha = times(K, alpha, inv), rSum = 1 - total(alpha);
+      const residual = new Float64Array(n), stretch = new Float64Array(n), diag = new Float64Array(n), law = new Float64Array(n);
+      let products = 0;
+      for (let i = 0; i < n; i++) {
+        residual[i] = inv - 2 * kAlpha[i] - b + u[i] - z[i];
+        const sum = alpha[i] + g[i];
+        stretch[i] = z[i] / (g[i] + (p - 1) * sum);
+        diag[i] = u[i] / alpha[i] + stretch[i];
+        law[i] = sum * (logRate + (p - 1) * Math.log(z[i]) - Math.log(sum));
+        products += alpha[i] * u[i] + g[i] * z[i];
+      }
+      const L = factorise(K, inv, diag);
+      if (!L) break;
+      const v = solveWith(L, new Float64Array(n).fill(1)), vSum = total(v);
+      const step = (t1, t2) => { // Newton's step that aims at products alpha u = t1, g z = t2
+        const right = new Float64Array(n);
+        for (let i = 0; i < n; i++) {
+          right[i] = residual[i] + t1[i] / alpha[i] - u[i] - stretch[i] * (t2[i] / z[i] - g[i] - law[i]);
+        }
+        const x = solveWith(L, right), db = (total(x) - rSum) / vSum;
+        const move = { alpha: new Float64Array(n), z: new Float64Array(n), u: new Float64Array(n), g: new Float64Array(n), db, reach: 1e300 };
+        for (let i = 0; i < n; i++) {
+          move.alpha[i] = x[i] - db * v[i];
+          move.z[i] = stretch[i] * (move.alpha[i] + t2[i] / z[i] - g[i] - law[i]);
+          move.u[i] = t1[i] / alpha[i] - u[i] - (u[i] / alpha[i]) * move.alpha[i];
+          move.g[i] = t2[i] / z[i] - g[i] - (g[i] / z[i]) * move.z[i];
+          const worst = Math.min(move.alpha[i] / alpha[i], move.z[i] / z[i], move.u[i] / u[i], move.g[i] / g[i]);
+          if (worst < 0) move.reach = Math.min(move.reach, -1 / worst);
+        }
+        return move;
+      };
+      const zero = new Float64Array(n), first = step(zero, zero), reach = Math.min(1, first.reach);
+      let after = 0;
+      for (let i = 0; i < n; i++) {
+        after += (alpha[i] + reach * first.alpha[i]) * (u[i] + reach * first.u[i]) + (g[i] + reach * first.g[i]) * (z[i] + reach * first.z[i]);
+      }
+      mu = Math.max((after / products) ** 3, 1e-8) * products / (2 * n);
+      const move = step(first.alpha.map((value, i) => mu - value * first.u[i]), first.z.map((value, i) => mu - value * first.g[i]));
+      const length = Math.min(1, 0.999 * move.reach);
+      if (!(length > 1e-10) || !Number.isFinite(move.db)) break;
+      for (let i = 0; i < n; i++) {
+        alpha[i] += length * move.alpha[i]; z[i] += length * move.z[i];
+        u[i] += length * move.u[i]; g[i] += length * move.g[i];
+      }
+      b += length * move.db;
+      if (products < 1e4 * tol * (1 + Math.abs(b))) {
+        // Points inside the ball keep a trace of the barrier: set it to zero, then certify.
+        const most = Math.max(...alpha);
+        const clean = alpha.map((value, i) => (value < 1e-5 * most && u[i] > z[i] ? 0 : value));
+        for (const given of [clean, alpha]) {
+          const found = certify(problem, feasible(given, p, c));
+          if (Math.abs(found.gap) < Math.abs(best.gap) || !(best.gap <= tol)) best = found;
+          if (best.gap <= tol) break;
+        }
+        if (best.gap <= 1e-3 * tol) break;
+      }
+    }
+    return best;
+  }
+
+  // Solve; values in the units of the kernel (k(x, x) = 1).
+  function solve(points, { p, c, gamma, tol = 1e-9 }) {
+    const n = points.length, K = gram(points, gamma);
+    const mean = new Float64Array(n).fill(1 / n);
+    const spread = Math.max(1 - dot(mean, times(K, mean, 1)), 1e-13);
+    const logTau = p > 1 ? -Math.log(p * c * n) / (p - 1) : -Infinity;
+    const logScale = Math.max(Math.log(spread), logTau);
+    const problem = {
+      n, K, p, c, inv: Math.exp(-logScale), tau: Math.exp(logTau - logScale),
+      logRate: Math.log(c * p) + (p - 1) * logScale,
+    };
+    let found;
+    if (p === 1 && c * n <= 1) { // R2 = 0, and the centre is the mean
+      found = { ...certify({ ...problem, c: 1 / n }, mean), radius: 0, gap: 0 };
+    } else if (logScale > 300) found = certify(problem, mean); // the limit c -> 0
+    else found = newton(problem, tol);
+    const scale = Math.exp(logScale);
+    return {
+      alpha: found.alpha, gap: found.gap, radiusSq: found.radius * scale, normSq: found.normSq * scale,
+      distances: found.d.map((value) => value * scale), converged: found.gap <= tol && found.gap >= -1e-9,
+    };
+  }
+
+  // 1 - 2 sum_i alpha_i k(x_i, .) + ||a||^2 on a grid of columns x rows.
+  function distanceGrid(points, found, gamma, xs, ys) {
+    const support = [];
+    for (let i = 0; i < points.length; i++) if (found.alpha[i] > 0) support.push(i);
+    const ex = support.map((i) => xs.map((x) => Math.exp(-gamma * (x - points[i][0]) ** 2)));
+    const ey = support.map((i) => ys.map((y) => found.alpha[i] * Math.exp(-gamma * (y - points[i][1]) ** 2)));
+    const out = new Float64Array(xs.length * ys.length);
+    for (let row = 0, at = 0; row < ys.length; row++) {
+      for (let column = 0; column < xs.length; column++, at++) {
+        let sum = 0;
+        for (let k = 0; k < support.length; k++) sum += ex[k][column] * ey[k][row];
+        out[at] = 1 - 2 * sum + found.normSq;
+      }
+    }
+    return out;
+  }
+
+  globalThis.lpsvdd = { solve, distanceGrid, halfMeanDistanceGamma };
+})();
