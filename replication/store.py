@@ -4,14 +4,20 @@ A results folder holds ``manifest.json`` (the signature: options, methods with t
 computation version) and ``tasks/<key>.json``, one per finished task. A task file is written to a
 temporary name, flushed to the disk and renamed, so a killed run leaves either the whole file or
 none. A folder made with another signature is refused before anything is written.
+
+A task file says whose rows it holds and carries the SHA-256 of (signature, key, rows). A file that
+was altered, emptied, copied over another or brought from another run does not pass: it is named
+in a warning, and its task is computed again.
 """
 
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
 import uuid
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +26,10 @@ Row = dict[str, Any]
 
 class ResultsError(RuntimeError):
     """A results folder cannot be used or written; the message says what to do."""
+
+
+class ResultsWarning(UserWarning):
+    """A stored task is not what it should be and is computed again; the message names the file."""
 
 
 def write_atomically(path: Path, text: str) -> None:
@@ -93,8 +103,13 @@ class Store:
     def _check(self, manifest: Path) -> None:
         try:
             stored = json.loads(manifest.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise ResultsError(f"{manifest.name} is not JSON: {error}") from error
+        except (OSError, ValueError) as error:
+            raise ResultsError(f"{manifest.name} cannot be read: {error}") from error
+        if not isinstance(stored, dict):
+            raise ResultsError(
+                f"{manifest.name} of the folder {self.folder.name!r} is not that of a run; choose "
+                "another folder"
+            )
         found = differences(stored, self.signature)
         if found:
             raise ResultsError(
@@ -108,18 +123,46 @@ class Store:
         return self.tasks / f"{key}.json"
 
     def read(self, key: str) -> list[Row] | None:
-        """Rows of a finished task, None if it is not finished."""
+        """Rows of a finished task; None if it is not finished, or its file cannot be trusted.
+
+        Warns
+        -----
+        ResultsWarning
+            Where there is a file but not one that this run wrote for this task.
+        """
         path = self.path(key)
-        if not path.exists():
-            return None
         try:
-            return json.loads(path.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise ResultsError(
-                f"tasks/{path.name} is not a result of a run ({error}); remove it to have the "
-                "task computed again"
-            ) from error
+            return self._rows(key, json.loads(path.read_text(encoding="utf-8")))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as error:
+            warnings.warn(
+                f"tasks/{path.name} is not used ({error}); the task is computed again",
+                ResultsWarning,
+                stacklevel=2,
+            )
+            return None
+
+    def _rows(self, key: str, content: Any) -> list[Row]:
+        """Rows of a task file's content, ValueError if they are not those of the task."""
+        if not isinstance(content, dict) or set(content) != {"task", "sha256", "rows"}:
+            raise ValueError("it is not the result of a task")
+        if content["task"] != key:
+            raise ValueError(f"it holds the result of {content['task']!r}")
+        if content["sha256"] != self._checksum(key, content["rows"]):
+            raise ValueError("it was altered, or written by a run with other options")
+        rows = content["rows"]
+        if not (isinstance(rows, list) and all(isinstance(row, dict) for row in rows)):
+            raise ValueError("it does not hold rows of a table")
+        return rows
 
     def write(self, key: str, rows: list[Row]) -> None:
         """Keep the rows of a finished task."""
-        write_atomically(self.path(key), json.dumps(rows))
+        content = {"task": key, "sha256": self._checksum(key, rows), "rows": rows}
+        write_atomically(self.path(key), json.dumps(content))
+
+    def _checksum(self, key: str, rows: Any) -> str:
+        """SHA-256 of signature, key and rows, as they are before writing and after reading."""
+        plain = json.loads(json.dumps([self.signature, key, rows]))
+        text = json.dumps(plain, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()

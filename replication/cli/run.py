@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -45,13 +46,18 @@ def _settings(setting: Setting) -> list[str]:
 
 @contextmanager
 def _plain_errors() -> Iterator[None]:
-    """Show expected errors as one message and exit code 1."""
+    """Show expected errors as one message and exit code 1, warnings as one line each."""
     from replication.backends import WorkerLost
     from replication.runner import RunFailed
     from replication.store import ResultsError
 
+    def show(message: Warning | str, *details: Any, **more: Any) -> None:
+        typer.echo(f"warning: {message}", err=True)
+
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.showwarning = show
+            yield
     except (ResultsError, RunFailed, WorkerLost, ValueError, OSError, KeyError) as error:
         text = str(error.args[0]) if isinstance(error, KeyError) else str(error)
         typer.echo(f"error: {text}", err=True)

@@ -275,9 +275,21 @@ def test_command_line(results: Path) -> None:
     assert absent.exit_code == 1 and "negatives.csv" in absent.output
 
 
-@pytest.mark.slow
-def test_one_row_from_the_command_line() -> None:
-    arguments = ["run", "--dataset", "D7", "--setting", "pure", "--jobs", "1", "--quiet"]
-    found = CliRunner().invoke(build(), [*arguments, "--compare"])
+def test_the_command_line_names_a_stored_task_that_it_computes_again(tmp_path: Path) -> None:
+    runner = CliRunner()
+    arguments = ["run", "--dataset", "D1", "--setting", "pure", "--trials", "1", "--jobs", "1"]
+    arguments += ["--folder", str(tmp_path), "--quiet"]
+    assert runner.invoke(build(), arguments).exit_code == 0
+    (tmp_path / "pure" / "tasks" / "D1-pure-00.json").write_text("[null]")
+    again = runner.invoke(build(), arguments)
+    assert again.exit_code == 0, again.output
+    assert again.stderr.startswith("warning: tasks/D1-pure-00.json is not used")
+    assert runner.invoke(build(), arguments).stderr == ""
+
+
+def test_rows_from_the_command_line_are_those_of_the_committed_table() -> None:
+    """The whole road: splits, preparation, grids, selection on validation, test AUC."""
+    arguments = ["run", "--dataset", "D7", "--setting", "pure", "--trials", "5", "--jobs", "1"]
+    found = CliRunner().invoke(build(), [*arguments, "--quiet", "--compare"])
     assert found.exit_code == 0, found.output
-    assert "90 of 90 rows within" in found.output
+    assert "45 of 45 rows within" in found.output

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +19,13 @@ import pytest
 from replication import store as store_module
 from replication.backends import Dask, Local, Serial, WorkerLost, make_backend
 from replication.runner import RunFailed, run
-from replication.store import ResultsError, Store, differences, write_atomically
+from replication.store import (
+    ResultsError,
+    ResultsWarning,
+    Store,
+    differences,
+    write_atomically,
+)
 
 # dask workers are fresh interpreters that cannot import this file
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
@@ -111,11 +118,86 @@ def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
 
 
-def test_a_damaged_task_file_is_reported(tmp_path: Path) -> None:
-    run(square, TASKS[:1], signature=SIGNATURE, folder=tmp_path, progress=False)
-    (tmp_path / "tasks" / "toy-00.json").write_text("[{")
-    with pytest.raises(ResultsError, match="toy-00.json is not a result"):
-        run(square, TASKS, signature=SIGNATURE, folder=tmp_path, progress=False)
+def stored(folder: Path, number: int) -> Path:
+    return folder / "tasks" / f"toy-{number:02d}.json"
+
+
+def altered(folder: Path) -> None:
+    content = json.loads(stored(folder, 1).read_text())
+    content["rows"][0]["square"] = 4711
+    stored(folder, 1).write_text(json.dumps(content))
+
+
+def copied_with_its_name_corrected(folder: Path) -> None:
+    content = json.loads(stored(folder, 3).read_text())
+    stored(folder, 1).write_text(json.dumps(content | {"task": "toy-01"}))
+
+
+def from_a_run_with_other_options(folder: Path) -> None:
+    other = folder.with_name("other")
+    Store(other, {"options": {"unit_norm": False}, "version": "1"}).write("toy-01", square(Toy(9)))
+    stored(folder, 1).write_bytes(stored(other, 1).read_bytes())
+
+
+def of_the_wrong_type(folder: Path) -> None:
+    Store(folder, SIGNATURE).write("toy-01", [None])
+
+
+DAMAGES = {
+    "altered": (altered, "altered, or written by a run with other options"),
+    "copied": (
+        lambda folder: stored(folder, 1).write_bytes(stored(folder, 3).read_bytes()),
+        "holds the result of 'toy-03'",
+    ),
+    "copied, name corrected": (copied_with_its_name_corrected, "altered, or written by"),
+    "of another run": (from_a_run_with_other_options, "altered, or written by"),
+    "emptied": (lambda folder: stored(folder, 1).write_text(""), "Expecting value"),
+    "cut off": (lambda folder: stored(folder, 1).write_text('[{"a"'), "delimiter"),
+    "a list": (lambda folder: stored(folder, 1).write_text("[null]"), "not the result of a task"),
+    "rows alone": (
+        lambda folder: stored(folder, 1).write_text(json.dumps(square(Toy(1)))),
+        "not the result of a task",
+    ),
+    "rows of the wrong type": (of_the_wrong_type, "does not hold rows of a table"),
+    "not text": (lambda folder: stored(folder, 1).write_bytes(b"\xff\xfe\x00"), "codec"),
+}
+
+
+@pytest.mark.parametrize("damage, reason", DAMAGES.values(), ids=list(DAMAGES))
+def test_a_task_file_that_cannot_be_trusted_is_named_and_computed_again(
+    tmp_path: Path, damage, reason: str
+) -> None:
+    folder, computed = tmp_path / "results", []
+
+    def spy(task: Toy) -> list[dict]:
+        computed.append(task.number)
+        return square(task)
+
+    arguments = {"signature": SIGNATURE, "folder": folder, "progress": False}
+    run(square, TASKS, **arguments)
+    damage(folder)
+    with pytest.warns(ResultsWarning, match=rf"tasks/toy-01\.json is not used .*{reason}"):
+        assert run(spy, TASKS, **arguments) == EXPECTED
+    assert computed == [1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert run(spy, TASKS, **arguments) == EXPECTED
+    assert computed == [1]
+
+
+def test_rows_that_json_changes_keep_their_checksum(tmp_path: Path) -> None:
+    """Keys become text and tuples become lists when they are written: that is no damage."""
+    rows = [{1: (0.1, float("inf")), "none": None, "text": "\u2113\u2082"}]
+    Store(tmp_path, SIGNATURE).write("odd", rows)
+    reordered = {key: SIGNATURE[key] for key in reversed(SIGNATURE)}
+    assert Store(tmp_path, reordered).read("odd") == json.loads(json.dumps(rows))
+
+
+@pytest.mark.parametrize("text", ["[null]", "", "7"])
+def test_a_manifest_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "manifest.json").write_text(text)
+    with pytest.raises(ResultsError, match=r"manifest\.json"):
+        Store(tmp_path, SIGNATURE)
 
 
 def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
