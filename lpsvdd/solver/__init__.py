@@ -2,7 +2,7 @@ r"""The lp-SVDD problem and its certified solution.
 
 Reading order: ``_problem`` (the derivation as code), ``_gram`` (a checked kernel matrix),
 ``_radius`` (the best R2 for a centre), ``_interior_point`` (the method), ``_solve`` (one problem,
-whole grids), ``_batch`` (many small problems at once).
+whole grids), ``_batch`` (many small problems at once), ``_nonnegative`` (R2 >= 0 as printed).
 """
 
 from lpsvdd.solver._gram import Gram

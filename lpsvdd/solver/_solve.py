@@ -15,7 +15,8 @@ import itertools
 import math
 import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -23,6 +24,7 @@ from sklearn.exceptions import ConvergenceWarning
 from lpsvdd._validation import check_costs, check_exponent, check_labels, check_tolerance
 from lpsvdd.solver._batch import Start, solve_batch
 from lpsvdd.solver._interior_point import ROUGH, interior, newton
+from lpsvdd.solver._nonnegative import at_radius_zero
 from lpsvdd.solver._problem import Certificate, Gram, Problem, Value
 
 FIXED_POINT_STEPS = 6
@@ -38,7 +40,8 @@ class Solution:
 
     ``alpha`` (n,), ``radius_sq`` (may be <= 0), ``slack`` (n,), ``primal`` and ``dual`` are in the
     units of K; ``gap`` = (P - D)/(1 + |P|) of the scaled problem; ``status`` is "optimal",
-    "radius-zero" (p = 1 and sum of positive costs <= 1) or "not-converged".
+    "radius-zero" (R2 = 0 is the constraint R2 >= 0: p = 1 and sum of positive costs <= 1, or
+    ``solve(..., radius="nonnegative")``; alpha then sums to one) or "not-converged".
     """
 
     alpha: np.ndarray
@@ -60,7 +63,15 @@ class Solution:
 
 
 def solve(
-    K, y=None, *, p: float, c, tol: float = 1e-9, max_iter: int = 200, polish: int = 0
+    K,
+    y=None,
+    *,
+    p: float,
+    c,
+    radius: Literal["free", "nonnegative"] = "free",
+    tol: float = 1e-9,
+    max_iter: int = 200,
+    polish: int = 0,
 ) -> Solution:
     """Solve one lp-SVDD problem to a relative duality gap of ``tol``.
 
@@ -74,6 +85,10 @@ def solve(
         Exponent of the slack.
     c : float or array of shape (n,)
         Cost of the slack, common or per sample; positive.
+    radius : "free" or "nonnegative"
+        Whether R2 is any real number, or R2 >= 0 is kept as a constraint. They differ where the
+        free R2 is negative: then R2 = 0 and the centre minimises sum_i c_i d_i^p over the positives
+        (``_nonnegative``); the status is "radius-zero" and the gap (P - D)/P.
     tol : float
         Relative duality gap to reach.
     max_iter : int
@@ -88,7 +103,20 @@ def solve(
         Where the gap was not reached its status says so and a ConvergenceWarning is given.
     """
     check_tolerance(tol, max_iter)
-    return _solve(Problem(K, y, p=p, c=c), [], tol, max_iter, None, c, polish=polish)
+    if radius not in ("free", "nonnegative"):
+        raise ValueError(f"radius must be 'free' or 'nonnegative', got {radius!r}")
+    problem = Problem(K, y, p=p, c=c)
+    at_zero = at_radius_zero(problem, tol, max_iter) if radius == "nonnegative" else None
+    if at_zero is None:
+        found = _solve(problem, [], tol, max_iter, None, c, polish=polish)
+        # Here the exact R2 is not negative, if kept so; its last digits may be.
+        below = radius == "nonnegative" and found.radius_sq < 0.0
+        return replace(found, radius_sq=0.0) if below else found
+    certificate, n_iter = at_zero
+    status = "radius-zero" if certificate.gap <= tol else "not-converged"
+    if status == "not-converged":
+        _warn(problem, n_iter, certificate.gap, tol, stacklevel=3)
+    return _solution(certificate, n_iter, status, problem.p, c, None)
 
 
 def solve_path(
@@ -187,13 +215,17 @@ def _solve(problem, starts, tol, max_iter, work, c, c_neg=None, polish=0) -> Sol
         status = "optimal" if value.gap <= tol else "not-converged"
     certificate = problem.certificate(value)
     if status == "not-converged":
-        warnings.warn(
-            f"lp-SVDD (p={problem.p:g}) stopped after {n_iter} iterations at relative duality gap "
-            f"{certificate.gap:.2e} > tol={tol:g}; raise max_iter or tol, or rescale the kernel",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
+        _warn(problem, n_iter, certificate.gap, tol, stacklevel=4)
     return _solution(certificate, n_iter, status, problem.p, c, c_neg)
+
+
+def _warn(problem: Problem, n_iter: int, gap: float, tol: float, *, stacklevel: int) -> None:
+    warnings.warn(
+        f"lp-SVDD (p={problem.p:g}) stopped after {n_iter} iterations at relative duality gap "
+        f"{gap:.2e} > tol={tol:g}; raise max_iter or tol, or rescale the kernel",
+        ConvergenceWarning,
+        stacklevel=stacklevel,
+    )
 
 
 def _solution(found: Certificate, n_iter, status, p, c, c_neg) -> Solution:

@@ -1,0 +1,181 @@
+"""R^2 >= 0 as printed: the branch R^2 = 0, its certificate, its limits, and CVXPY as a witness."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from lpsvdd.kernels import half_mean_distance, kernel_matrix, rbf_gamma
+from lpsvdd.solver import solve
+
+EXPONENTS = (1.0, 32 / 31, 4 / 3, 2.0, 5.0, 20.0)
+
+
+def gaussian(n: int = 25, negatives: int = 0, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = np.vstack([rng.normal(size=(n, 3)), rng.normal(size=(negatives, 3)) + 0.8])
+    K = kernel_matrix(X, kernel="rbf", gamma=rbf_gamma(half_mean_distance(X)))
+    return K, np.r_[np.ones(n), -np.ones(negatives)]
+
+
+def distances(K: np.ndarray, beta: np.ndarray) -> np.ndarray:
+    return np.diag(K) - 2 * K @ beta + beta @ K @ beta
+
+
+def value(K, y, p, c, beta, radius_sq) -> float:
+    """The primal objective, written out."""
+    slack = np.maximum(y * (distances(K, beta) - radius_sq), 0.0)
+    return radius_sq + float(np.sum(c * slack**p))
+
+
+def dual_value(K, p, c, alpha) -> float:
+    """D(alpha) for alpha >= 0 with sum <= 1, written out: sum a K_ii - a'Ka / sum a - penalty."""
+    total = alpha.sum()
+    spread = alpha @ np.diag(K) - alpha @ K @ alpha / total
+    if p == 1.0:
+        assert np.all(alpha <= c * (1 + 1e-12))
+        return float(spread)
+    return float(spread - (1 - 1 / p) * np.sum(alpha * (alpha / (c * p)) ** (1 / (p - 1))))
+
+
+@pytest.mark.parametrize("p", EXPONENTS)
+@pytest.mark.parametrize("c", [1e-3, 0.03, 1.0])
+def test_gap_by_hand(p, c):
+    """Both values recomputed from alpha with the formulas as they stand in the docstring."""
+    K, y = gaussian()
+    found = solve(K, p=p, c=c, radius="nonnegative")
+    assert found.radius_sq >= 0.0
+    assert found.status in ("optimal", "radius-zero")
+    primal = value(K, y, p, c, found.alpha, found.radius_sq)
+    assert primal == pytest.approx(found.primal, rel=1e-6)
+    if found.radius_sq == 0.0:
+        multipliers = c * p * distances(K, found.alpha) ** (p - 1)
+        assert multipliers.sum() <= 1 + 1e-6
+        assert dual_value(K, p, c, multipliers) == pytest.approx(primal, rel=1e-6)
+    else:
+        assert found.gap <= 1e-9
+
+
+@pytest.mark.parametrize("p", EXPONENTS)
+def test_both_branches_occur_and_switch_where_the_free_radius_changes_sign(p):
+    K, _ = gaussian()
+    costs = np.geomspace(1e-3, 1.0, 13)
+    kept = [solve(K, p=p, c=c, radius="nonnegative") for c in costs]
+    if p > 1:
+        free = [solve(K, p=p, c=c).radius_sq for c in costs]
+        assert [k.radius_sq == 0.0 for k in kept] == [r <= 0.0 for r in free]
+        assert all(
+            k.radius_sq == pytest.approx(r, abs=1e-6)
+            for k, r in zip(kept, free, strict=True)
+            if r > 0
+        )
+    statuses = {k.status for k in kept}
+    assert "radius-zero" in statuses
+    assert p == 20.0 or "optimal" in statuses  # at p = 20 c = 1 is not enough
+
+
+def witness(K: np.ndarray, p: float, c: float) -> float:
+    """Least primal value that CVXPY's solvers reach, whatever they say of themselves."""
+    import cvxpy as cp
+
+    values, vectors = np.linalg.eigh(K)
+    F = vectors * np.sqrt(np.maximum(values, 0.0))
+    centre, radius = cp.Variable(F.shape[1]), cp.Variable(nonneg=True)
+    slack = cp.Variable(len(K), nonneg=True)
+    far = [cp.sum_squares(F[i] - centre) <= radius + slack[i] for i in range(len(K))]
+    problem = cp.Problem(cp.Minimize(radius + c * cp.sum(slack**p)), far)
+    reached = []
+    for solver in ("CLARABEL", "SCS"):
+        try:
+            problem.solve(solver=solver)
+        except cp.SolverError:
+            continue
+        if centre.value is not None:
+            d = np.sum((F - centre.value) ** 2, axis=1)
+            r = max(float(radius.value), 0.0)
+            reached.append(r + c * float(np.sum(np.maximum(d - r, 0.0) ** p)))
+    return min(reached)
+
+
+@pytest.mark.filterwarnings("ignore:Solution may be inaccurate")
+@pytest.mark.parametrize("p, c", [(1.0, 1e-2), (1.0, 0.3), (4 / 3, 0.3), (2.0, 1e-2), (5.0, 0.3)])
+def test_no_better_than_cvxpy_and_no_worse(p, c):
+    """Any point of CVXPY's gives an upper bound: it must not lie below either of our values."""
+    pytest.importorskip("cvxpy")
+    K, _ = gaussian(15)
+    theirs, ours = witness(K, p, c), solve(K, p=p, c=c, radius="nonnegative")
+    assert ours.dual <= theirs + 1e-9
+    assert ours.primal <= theirs + 1e-9 * (1 + theirs)
+    assert theirs == pytest.approx(ours.primal, rel=5e-3)  # else it would witness nothing
+
+
+@pytest.mark.parametrize("p", [4 / 3, 2.0, 5.0])
+@pytest.mark.parametrize("c", [1e-3, 0.02, 0.3])
+def test_with_negatives_no_ball_of_a_search_is_better(p, c):
+    """The problem is not convex there: random balls with R^2 >= 0 around the solution and afar."""
+    K, y = gaussian(20, negatives=8)
+    found = solve(K, y, p=p, c=c, radius="nonnegative")
+    best = value(K, y, p, c, y * found.alpha, found.radius_sq)
+    assert best == pytest.approx(found.primal, rel=1e-6)
+    rng = np.random.default_rng(0)
+    for step in (1.0, 0.1, 1e-2, 1e-3):
+        for _ in range(60):
+            beta = y * found.alpha + step * rng.normal(size=len(y)) / np.sqrt(len(y))
+            radius_sq = max(found.radius_sq + step * rng.normal(), 0.0)
+            assert value(K, y, p, c, beta, radius_sq) >= best - 1e-9
+    if found.radius_sq == 0.0:
+        alone = solve(K[:20, :20], p=p, c=c, radius="nonnegative")
+        assert found.alpha[:20] == pytest.approx(alone.alpha, abs=1e-7)
+        assert np.all(found.alpha[20:] == 0.0)
+
+
+def test_small_cost_gives_the_centre_of_least_p_th_moments_not_the_mean():
+    """On a line with points 0, 0, 3: argmin 2 a^4 + (3 - a)^4 is 3/(1 + 2^(1/3)), the mean is 1."""
+    x = np.array([0.0, 0.0, 3.0])
+    K = np.outer(x, x)
+    expected = 3 / (1 + 2 ** (1 / 3))
+    for c in (1e-12, 1e-6):
+        found = solve(K, p=2.0, c=c, radius="nonnegative", tol=1e-13)
+        assert found.radius_sq == 0.0
+        assert found.alpha @ x == pytest.approx(expected, abs=1e-5)
+    # The free problem tends to the mean instead.
+    assert solve(K, p=2.0, c=1e-12).alpha @ x == pytest.approx(1.0, abs=1e-5)
+
+
+def test_large_exponent_tends_to_the_hard_ball():
+    K, _ = gaussian(30)
+    hard = solve(K, p=1.0, c=10.0)
+    assert hard.radius_sq < 1.0
+    found = solve(K, p=2000.0, c=1.0, radius="nonnegative")
+    step = found.alpha - hard.alpha
+    assert found.radius_sq == 0.0
+    assert step @ K @ step < 1e-3
+    wide = solve(9.0 * K, p=2000.0, c=1.0, radius="nonnegative")
+    assert wide.radius_sq == pytest.approx(9.0 * hard.radius_sq - 1.0, abs=0.05)
+
+
+def test_p_1_with_little_cost_is_the_weighted_mean():
+    K, _ = gaussian()
+    c = np.linspace(0.001, 0.03, len(K))
+    found = solve(K, p=1.0, c=c, radius="nonnegative")
+    assert found.status == "radius-zero"
+    assert found.alpha == pytest.approx(c / c.sum())
+
+
+def test_coinciding_points_and_one_point():
+    for K in (np.ones((4, 4)), np.ones((1, 1)), np.zeros((3, 3))):
+        found = solve(K, p=2.0, c=0.1, radius="nonnegative")
+        assert found.radius_sq == 0.0 and found.primal == 0.0 and found.gap == 0.0
+
+
+def test_starved_of_iterations_it_says_so():
+    K, _ = gaussian()
+    with pytest.warns(ConvergenceWarning, match="duality gap"):
+        found = solve(K, p=20.0, c=1e-3, radius="nonnegative", max_iter=1)
+    assert found.status == "not-converged"
+
+
+def test_unknown_rule_is_refused():
+    with pytest.raises(ValueError, match="'free' or 'nonnegative'"):
+        solve(np.eye(3), p=2.0, c=1.0, radius="positive")
