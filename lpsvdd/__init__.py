@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lpsvdd.estimators import LpSVDD
     from lpsvdd.openset import OpenSetClassifier
+    from lpsvdd.persistence import load_model, save
     from lpsvdd.solver import Solution, solve, solve_path
     from lpsvdd.weighted import WeightedLpSVDD
 
@@ -23,6 +24,8 @@ __all__ = [
     "Solution",
     "WeightedLpSVDD",
     "__version__",
+    "load_model",
+    "save",
     "solve",
     "solve_path",
 ]
@@ -32,6 +35,8 @@ _HOME = {
     "OpenSetClassifier": "lpsvdd.openset",
     "Solution": "lpsvdd.solver",
     "WeightedLpSVDD": "lpsvdd.weighted",
+    "load_model": "lpsvdd.persistence",
+    "save": "lpsvdd.persistence",
     "solve": "lpsvdd.solver",
     "solve_path": "lpsvdd.solver",
 }

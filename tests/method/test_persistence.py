@@ -1,0 +1,327 @@
+"""Model files: the same scores to the last bit, no code, and a sentence for every other file."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import pkgutil
+import resource
+import sys
+import zipfile
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator
+from sklearn.compose import make_column_transformer
+from sklearn.decomposition import PCA
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+
+import lpsvdd
+from lpsvdd import LpSVDD, OpenSetClassifier, WeightedLpSVDD, baselines, load_model, save
+from lpsvdd._atomic import whole_file
+from lpsvdd.persistence import (
+    MEMBER,
+    OUR_TYPES,
+    ModelFileError,
+    ModelVersionWarning,
+    read_notes,
+)
+from lpsvdd.preprocessing import preprocessor
+
+X = np.random.default_rng(3).normal(size=(40, 3))
+NEW = np.random.default_rng(4).normal(scale=2.0, size=(25, 3))
+
+
+@pytest.fixture
+def model_file(tmp_path):
+    path = tmp_path / "m.lpsvdd"
+    save(make_pipeline(StandardScaler(), LpSVDD(C=0.3)).fit(X), path)
+    return path
+
+
+def rewrite(path, **members: bytes | None):
+    """The archive with some members replaced, added or (None) left out; dots as underscores."""
+    with zipfile.ZipFile(path) as archive:
+        content = {name: archive.read(name) for name in archive.namelist()}
+    content |= {name.replace("_", "."): data for name, data in members.items()}
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in content.items():
+            if data is not None:
+                archive.writestr(name, data)
+    return path
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LpSVDD(p=1.3, C=0.2),
+        LpSVDD(p=1.0, nu=0.2, kernel="linear"),
+        LpSVDD(kernel="poly", degree=2, contamination=0.1),
+        WeightedLpSVDD(),
+        make_pipeline(preprocessor(), LpSVDD(C=0.5)),
+        make_pipeline(StandardScaler(), PCA(2), LpSVDD()),
+        baselines.KernelMean(),
+        baselines.GaussianProcessOCC(),
+        baselines.KernelPCAOCC(),
+        baselines.KNFST(),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_round_trip_gives_identical_scores(model, tmp_path):
+    path = tmp_path / "model.lpsvdd"
+    save(model.fit(X), path)
+    again = load_model(path)
+    assert type(again) is type(model)
+    np.testing.assert_array_equal(again.score_samples(NEW), model.score_samples(NEW))
+    np.testing.assert_array_equal(again.predict(NEW), model.predict(NEW))
+    assert str(again.get_params()) == str(model.get_params())
+
+
+def test_round_trip_with_negatives_categories_classes_and_precomputed_kernels(tmp_path):
+    path = tmp_path / "model.lpsvdd"
+    y = np.where(X[:, 0] > 0.8, -1, 1)
+    supervised = LpSVDD(C_neg=2.0).fit(X, y)
+    save(supervised, path)
+    np.testing.assert_array_equal(
+        load_model(path).score_samples(NEW), supervised.score_samples(NEW)
+    )
+
+    frame = pd.DataFrame(X, columns=list("abc")).assign(kind=np.where(X[:, 1] > 0, "x", "y"))
+    mixed = make_pipeline(
+        make_column_transformer(
+            (preprocessor(), ["a", "b", "c"]),
+            (OneHotEncoder(handle_unknown="ignore", sparse_output=False), ["kind"]),
+        ),
+        LpSVDD(),
+    ).fit(frame)
+    save(mixed, path)
+    new = frame.assign(kind="z")
+    np.testing.assert_array_equal(load_model(path).score_samples(new), mixed.score_samples(new))
+
+    classes = np.arange(40) % 3
+    many = OpenSetClassifier().fit(X, classes)
+    save(many, path)
+    np.testing.assert_array_equal(load_model(path).predict(NEW), many.predict(NEW))
+
+    K = X @ X.T
+    given = LpSVDD(kernel="precomputed").fit(K)
+    save(given, path)
+    again = load_model(path).score_samples(NEW @ X.T, diag=(NEW**2).sum(1))
+    np.testing.assert_array_equal(again, given.score_samples(NEW @ X.T, diag=(NEW**2).sum(1)))
+
+
+def test_the_list_of_types_holds_every_estimator_of_the_package():
+    for found in pkgutil.walk_packages(lpsvdd.__path__, "lpsvdd."):
+        if ".cli" not in found.name and "__main__" not in found.name:
+            importlib.import_module(found.name)
+    classes, waiting = set(), [BaseEstimator]
+    while waiting:
+        waiting += (subclasses := waiting.pop().__subclasses__())
+        classes |= {
+            f"{one.__module__}.{one.__name__}"
+            for one in subclasses
+            if one.__module__ in sys.modules
+        }
+    ours = {name for name in classes if name.startswith("lpsvdd.")}
+    abstract = {"lpsvdd._base.KernelOneClass", "lpsvdd.preprocessing._PositiveTransformer"}
+    assert ours - abstract <= set(OUR_TYPES)
+    for name in OUR_TYPES:
+        module, _, attribute = name.rpartition(".")
+        assert isinstance(getattr(importlib.import_module(module), attribute), type)
+
+
+def test_notes_come_back(tmp_path):
+    path = tmp_path / "m.lpsvdd"
+    save(LpSVDD().fit(X), path, notes={"label": "kind", "ids": ["a"]})
+    assert read_notes(path) == {"label": "kind", "ids": ["a"]}
+
+
+def kernel(a, b):
+    return float(a @ b)
+
+
+def test_what_a_file_without_code_cannot_hold_is_refused_when_saving(tmp_path):
+    path = tmp_path / "m.lpsvdd"
+    for model, message in (
+        (LpSVDD(kernel=kernel).fit(X), "test_persistence.kernel"),
+        (make_pipeline(FunctionTransformer(kernel), LpSVDD()), "fit the Pipeline before saving"),
+        (LpSVDD(), "fit the LpSVDD before saving"),
+        ({"a": 1}, "save takes a fitted estimator or pipeline, got dict"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            save(model, path)
+        assert not path.exists() and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "is empty"),
+        (b"a,b\n1,2\n", "is not a model file of lpsvdd"),
+        (b"PK\x03\x04 and no more", "is a damaged model file"),
+    ],
+)
+def test_foreign_files_get_a_sentence(tmp_path, content, message):
+    path = tmp_path / "m.lpsvdd"
+    path.write_bytes(content)
+    with pytest.raises(ModelFileError, match=message) as caught:
+        load_model(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_pickles_and_other_archives_are_not_loaded(tmp_path, model_file):
+    path = tmp_path / "m.joblib"
+    joblib.dump(LpSVDD().fit(X), path)
+    with pytest.raises(ModelFileError, match="could run any code"):
+        load_model(path)
+    with pytest.raises(ModelFileError, match="not a model file of lpsvdd .no lpsvdd.json"):
+        load_model(rewrite(model_file, lpsvdd_json=None))
+    np.savez(tmp_path / "a.npz", X=X)
+    with pytest.raises(ModelFileError, match="no lpsvdd.json"):
+        load_model(tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize("start", range(0, 12000, 400))
+def test_a_file_cut_or_changed_anywhere_is_refused_or_gives_the_same_scores(
+    tmp_path, model_file, start
+):
+    """Every byte is under a checksum of the archive, or is a name or date that decides nothing."""
+    data = model_file.read_bytes()
+    expected = load_model(model_file).score_samples(NEW)
+    at = start % len(data)
+    hostile = tmp_path / "h.lpsvdd"
+    flipped = bytearray(data)
+    flipped[at] ^= 0x55
+    for content in (bytes(flipped), data[:at]):
+        hostile.write_bytes(content)
+        try:
+            scores = load_model(hostile).score_samples(NEW)
+        except ModelFileError as error:
+            assert "\n" not in str(error)
+        else:
+            np.testing.assert_array_equal(scores, expected)
+
+
+def test_types_outside_the_list_are_named_and_not_built(tmp_path, model_file, monkeypatch):
+    """A file that asks for os.system, or for a module that would act on import."""
+    (tmp_path / "trapmodule.py").write_text("open('sprung', 'w').close()\nclass Trap: pass\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    with zipfile.ZipFile(model_file) as archive:
+        schema = archive.read("schema.json").decode()
+    for module, name in (("trapmodule", "Trap"), ("os", "system"), ("lpsvdd.cli.__main__", "main")):
+        swapped = schema.replace('"sklearn.preprocessing._data"', f'"{module}"')
+        swapped = swapped.replace('"StandardScaler"', f'"{name}"')
+        assert swapped != schema
+        rewrite(model_file, schema_json=swapped.encode())
+        with pytest.raises(ModelFileError, match=f"asks for {module}.{name}, which is no part"):
+            load_model(model_file)
+        assert not (tmp_path / "sprung").exists()
+        assert module == "os" or module not in sys.modules
+
+
+def test_damaged_trees_get_a_sentence(model_file):
+    with zipfile.ZipFile(model_file) as archive:
+        schema = json.loads(archive.read("schema.json"))
+    for broken in ({}, {**schema, "__loader__": "NoSuchNode"}, {**schema, "content": {}}, []):
+        rewrite(model_file, schema_json=json.dumps(broken).encode())
+        with pytest.raises(ModelFileError, match="damaged model file"):
+            load_model(model_file)
+    rewrite(model_file, schema_json=b"{" * 100_000)
+    with pytest.raises(ModelFileError, match="damaged"):
+        load_model(model_file)
+
+
+def test_an_archive_that_would_fill_the_memory_is_refused(tmp_path):
+    path = tmp_path / "bomb.lpsvdd"
+    with zipfile.ZipFile(path, "w", compression=zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.npy", bytes(30_000_000))
+    with pytest.raises(ModelFileError, match="would unpack to 0.0 GB"):
+        load_model(path)
+
+
+def test_models_that_compress_well_are_still_read(tmp_path):
+    """Long constant columns would look like a bomb: such a model is stored uncompressed."""
+    many = np.zeros((5, 270_000))
+    many[:, 0] = np.arange(5)
+    model = LpSVDD(kernel="linear").fit(many)
+    save(model, tmp_path / "m.lpsvdd")
+    again = load_model(tmp_path / "m.lpsvdd")
+    np.testing.assert_array_equal(again.score_samples(many), model.score_samples(many))
+
+
+def test_versions_are_checked(model_file):
+    with zipfile.ZipFile(model_file) as archive:
+        about = json.loads(archive.read(MEMBER))
+    newer = {**about, "format": 99, "versions": {**about["versions"], "lpsvdd": "7.1"}}
+    rewrite(model_file, lpsvdd_json=json.dumps(newer).encode())
+    with pytest.raises(ModelFileError, match="written by lpsvdd 7.1 in format 99"):
+        load_model(model_file)
+    other = {**about, "versions": {**about["versions"], "scikit-learn": "1.5.2"}}
+    rewrite(model_file, lpsvdd_json=json.dumps(other).encode())
+    with pytest.warns(ModelVersionWarning, match=r"written with scikit-learn 1.5.2 \(here"):
+        load_model(model_file)
+    rewrite(model_file, lpsvdd_json=b'{"format": "one"}')
+    with pytest.raises(ModelFileError, match="damaged"):
+        load_model(model_file)
+
+
+def test_no_warning_about_versions_on_the_same_machine(model_file, recwarn):
+    load_model(model_file)
+    assert not recwarn.list
+
+
+def test_files_are_replaced_whole_or_not_at_all(tmp_path):
+    path = tmp_path / "file"
+    path.write_text("old")
+    with pytest.raises(RuntimeError), whole_file(path) as handle:
+        handle.write(b"half")
+        raise RuntimeError
+    assert path.read_text() == "old" and os.listdir(tmp_path) == ["file"]
+    with pytest.raises(FileExistsError), whole_file(path, overwrite=False):
+        pass
+    with pytest.raises(FileExistsError), whole_file(tmp_path / "new", overwrite=False) as handle:
+        (tmp_path / "new").write_text("somebody else's")
+    assert (tmp_path / "new").read_text() == "somebody else's"
+    with whole_file(path) as handle:
+        handle.write(b"new")
+    assert path.read_text() == "new"
+    with pytest.raises(IsADirectoryError), whole_file(tmp_path):
+        pass
+
+
+def test_a_link_stays_a_link_and_permissions_are_the_users(tmp_path):
+    (tmp_path / "real").write_text("old")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    with whole_file(tmp_path / "link") as handle:
+        handle.write(b"new")
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "real").read_text() == "new"
+    (tmp_path / "plain").write_text("")
+    with whole_file(tmp_path / "fresh") as handle:
+        handle.write(b"new")
+    assert (tmp_path / "fresh").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_a_full_disk_leaves_the_old_file(model_file):
+    """A limit on the size of files stands in for the disk."""
+    old = model_file.read_bytes()
+    model = LpSVDD(C=0.1).fit(np.random.default_rng(0).normal(size=(99, 9)))
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (5000, limits[1]))
+    try:
+        with pytest.raises(OSError, match="too large"):
+            save(model, model_file)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert model_file.read_bytes() == old
+    assert os.listdir(model_file.parent) == [model_file.name]
+
+
+def test_a_device_is_written_to_and_not_replaced():
+    with whole_file("/dev/null") as handle:
+        handle.write(b"x")
+    assert not os.path.isfile("/dev/null")
