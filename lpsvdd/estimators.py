@@ -9,6 +9,7 @@ import numpy as np
 
 from lpsvdd._base import KernelOneClass
 from lpsvdd._validation import check_exponent, check_tolerance
+from lpsvdd.bounds import rejection_risk_of
 from lpsvdd.solver import solve
 
 SURFACE = 1e-8  # a distance from the surface that counts as none at p = 1, relative to max d
@@ -147,7 +148,34 @@ class LpSVDD(KernelOneClass):
         """
         return self._fit(X, y, sample_weight)
 
+    def rejection_risk(self, beta=0.05):
+        """Interval for the probability that the ball rejects a new normal point.
+
+        With probability at least 1 - beta over the training points, drawn independently from any
+        distribution, low <= P(predict gives -1 for a new one of them) <= high. It follows from
+        the number of points that determine the ball, and says nothing about outliers that are
+        accepted. Kernel, C and all that went before (scaling) must be fixed without these points;
+        an AssumptionWarning names what is seen to fail. After choosing among M settings pass
+        beta / M.
+
+        Parameters
+        ----------
+        beta : float in (0, 1)
+            Probability with which the interval may fail.
+
+        Returns
+        -------
+        (low, high)
+
+        See Also
+        --------
+        lpsvdd.bounds.rejection_risk : the interval as a function of k and n.
+        lpsvdd.bounds.cost_for_rate : the C that keeps this probability below a wanted rate.
+        """
+        return rejection_risk_of(self, beta)
+
     def _fit_kernel(self, K, y, sample_weight) -> None:
+        self.weight_fit_ = sample_weight
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         kept = weight > 0.0
         if kept.all():

@@ -1,6 +1,7 @@
-r"""Error bounds of lp-SVDD by Rademacher complexity: as printed, and with a complete proof.
+r"""What can be promised of a fitted ball: error bounds, and the risk of rejecting a normal point.
 
-With f(x) = ||phi(x) - a||^2 and a margin v > 0, every bound here has the shape
+By Rademacher complexity, as printed in the paper and with a complete proof: with
+f(x) = ||phi(x) - a||^2 and a margin v > 0, every such bound has the shape
 
     P[ y (f(x) - R^2) > v ]  <=  empirical  +  complexity  +  confidence
 
@@ -14,10 +15,23 @@ Convention, used everywhere: the empirical Rademacher complexity of a class F on
 so that a contraction by an L-Lipschitz function costs a factor L, and F enters the bound as
 R_n(F) itself. Shawe-Taylor & Cristianini (2004), whom the paper follows, put an absolute value
 around the sum; their contraction then costs 2L.
+
+``rejection_risk`` is a statement of another kind: an interval for the probability that a normal
+point is rejected, from the number of training points that determine the ball.
 """
 
 from __future__ import annotations
 
+from ._rejection import rejection_risk
+from ._rejection_model import (
+    AssumptionWarning,
+    Determining,
+    RateChoice,
+    cost_for_rate,
+    determining_points,
+    rejection_risk_of,
+    unmet_conditions,
+)
 from .complexity import MonteCarlo, kappa_bound, rademacher, trace_bound
 from .loss import lipschitz, lipschitz_printed, margin_loss
 from .model import bound_of
@@ -26,9 +40,14 @@ from .theorems import FORMS, BoundTerms, distance_bound, error_bound, offset_wid
 
 __all__ = [
     "FORMS",
+    "AssumptionWarning",
     "BoundTerms",
+    "Determining",
     "MonteCarlo",
+    "RateChoice",
     "bound_of",
+    "cost_for_rate",
+    "determining_points",
     "distance_bound",
     "error_bound",
     "kappa_bound",
@@ -37,7 +56,10 @@ __all__ = [
     "margin_loss",
     "offset_width",
     "rademacher",
+    "rejection_risk",
+    "rejection_risk_of",
     "sample_size",
     "stratum",
     "trace_bound",
+    "unmet_conditions",
 ]

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from . import _checks as check
+from ._rejection_model import learnt_kernel
 from .theorems import BoundTerms, bound_from_diagonal
 
 if TYPE_CHECKING:
@@ -96,12 +97,7 @@ def bound_of(
         terms = bound_from_diagonal(
             slack=np.maximum(excess, 0), margin=margin, delta=delta, **options
         )
-    notes = list(terms.notes)
-    if model.kernel == "rbf" and isinstance(model.gamma, str) and model.gamma != "auto":
-        notes.append(
-            f"gamma={model.gamma!r} was computed from the sample; the theorem asks for a "
-            "kernel fixed before"
-        )
+    notes = [*terms.notes, *learnt_kernel(model)]
     if form != "corrected" and threshold < 0:
         notes.append("the squared radius is negative; the printed forms were put with |R^2|")
     return replace(terms, delta=delta, notes=tuple(notes))

@@ -1,8 +1,9 @@
-"""``lpsvdd bound``: fit a model and print the terms of its error bounds."""
+"""``lpsvdd bound``: fit a model; print its risk of rejection and the terms of its error bounds."""
 
 from __future__ import annotations
 
 import math
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -52,10 +53,13 @@ def bound(
         bool, typer.Option("--raw", help="Leave out imputing, standardising and unit norm.")
     ] = False,
 ) -> None:
-    """Fit to DATA and print the error bounds term by term: the printed one, the corrected one.
+    """Fit to DATA and print what can be promised of the ball.
 
-    A bound at or above 1 says nothing about a probability; the output then tells from which number
-    of samples on the same terms would be below 1.
+    First the interval for the probability that a new target is rejected, from the number of
+    samples that determine the ball. Then the error bounds term by term: the paper's, and the
+    corrected one. A bound at or above 1 says nothing about a probability; the output then tells
+    from which number of samples on the same terms would be below 1. Nothing here bounds the
+    acceptance of outliers.
     """
     try:
         name, X, y = _read(data, target)
@@ -104,7 +108,13 @@ def _read(data: str, target: str | None) -> tuple[str, np.ndarray, np.ndarray]:
 
 def _report(name: str, X, y, *, p, cost, cost_neg, margins, delta, gamma, negatives, raw) -> None:
     from lpsvdd import LpSVDD
-    from lpsvdd.bounds import bound_of
+    from lpsvdd.bounds import (
+        AssumptionWarning,
+        bound_of,
+        determining_points,
+        rejection_risk_of,
+        unmet_conditions,
+    )
     from lpsvdd.preprocessing import preprocessor
 
     if not negatives:
@@ -124,6 +134,15 @@ def _report(name: str, X, y, *, p, cost, cost_neg, margins, delta, gamma, negati
         f"R^2 = {model.radius_sq_:.4g}"
     )
     typer.echo(f"confidence  {1 - delta:g}")
+    points = determining_points(model)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AssumptionWarning)  # said among the notes below
+        low, high = rejection_risk_of(model, delta)
+    count = f"{points.low}" if points.low == points.high else f"{points.low} to {points.high}"
+    typer.echo(
+        f"rejection   {low:.3g} <= P[a target is rejected] <= {high:.3g}: "
+        f"{count} of {points.n} targets determine the ball"
+    )
     row = "{:<10} {:>7} {:>10} {:>11} {:>11} {:>11}"
     typer.echo(row.format("bound", "margin", "empirical", "complexity", "confidence", "total"))
     for form, terms in forms.items():
@@ -131,9 +150,9 @@ def _report(name: str, X, y, *, p, cost, cost_neg, margins, delta, gamma, negati
         typer.echo(row.format(form, f"{terms.margin:g}", *(f"{value:.4g}" for value in numbers)))
     for form, terms in forms.items():
         typer.echo(_verdict(form, terms, radius_sq=model.radius_sq_, negatives=negatives))
-    notes = [note for terms in forms.values() for note in terms.notes]
+    notes = unmet_conditions(model) + [note for terms in forms.values() for note in terms.notes]
     if not raw:
-        notes.append("the scaling was learnt from the sample; the theorem asks for it before")
+        notes.append("the scaling was learnt from the sample; the theorems ask for it before")
     for note in dict.fromkeys(notes):
         typer.echo(f"note: {note}")
 

@@ -1,4 +1,4 @@
-"""The command `lpsvdd bound`: its numbers are those of bound_of, and it says when they are idle."""
+"""The command `lpsvdd bound`: its numbers are those of the package; it says when they are idle."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lpsvdd import LpSVDD
-from lpsvdd.bounds import bound_of
+from lpsvdd.bounds import bound_of, determining_points
 from lpsvdd.cli import build
 
 
@@ -38,6 +38,9 @@ def test_numbers_are_those_of_bound_of(table):
         shown = [float(cell) for cell in line.split()[1:]]
         expected = [0.5, terms.empirical, terms.complexity, terms.confidence, terms.total]
         assert shown == pytest.approx(expected, rel=1e-3, abs=1e-6)
+    low, high = model.rejection_risk()
+    assert f"rejection   {low:.3g} <= P[a target is rejected] <= {high:.3g}: " in done.output
+    assert f"{determining_points(model).low} of 60 targets determine the ball" in done.output
     assert "60 targets, 0 negatives" in done.output
     assert "corrected: exceeds 1 and says nothing at n = 60; below 1 from n = " in done.output
 

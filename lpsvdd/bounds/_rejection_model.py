@@ -1,0 +1,219 @@
+r"""The risk of rejection of a fitted ball, and the cost that keeps it below a wanted rate.
+
+Which training points determine the ball follows from the optimality conditions, with
+h_i = ||phi(x_i) - a||^2 - R^2:
+
+    p > 1   alpha_i = C p max(h_i, 0)^(p-1), so those with h_i > 0: the points outside;
+    p = 1   alpha_i = C outside, 0 inside, anything between on the surface: those with h_i >= 0.
+
+A solver returns numbers, not signs. Points nearer to the surface than the duality gap can tell
+count for the upper end and not for the lower one, unless their multiplier is beyond doubt. At
+p = 1 the lower end needs a distribution without mass on spheres. Where the sample holds equal
+points the lower end rests on the points strictly outside, which needs no such condition. With two
+counts each end gets beta/2. The proofs are in the book, "What the error bound is worth".
+
+Labelled outliers may be used in training. Then k and n count positive points, and the statement
+holds for normal points, whatever the outliers are, as long as they were chosen without looking at
+the positive points.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from ._rejection import rejection_risk
+
+if TYPE_CHECKING:
+    from lpsvdd.estimators import LpSVDD
+
+SURFACE = 1e-8  # of the largest distance: nearer to the surface, rounding decides the side
+DUST = 1e-3  # of the largest multiplier: above it a multiplier is positive beyond doubt
+COSTS = tuple(float(c) for c in np.logspace(3, -3, 25))
+
+
+class AssumptionWarning(UserWarning):
+    """A statement was computed for a model that does not meet one of its conditions."""
+
+
+class Determining(NamedTuple):
+    """How many of the n positive points determine the ball: at least ``low``, at most ``high``."""
+
+    low: int
+    high: int
+    n: int
+
+
+def rejection_risk_of(
+    model: LpSVDD, beta: float = 0.05, *, counted: ArrayLike | None = None, sides: str = "both"
+) -> tuple[float, float]:
+    """Interval for the probability that a fitted model rejects a new normal point.
+
+    Parameters
+    ----------
+    model : fitted LpSVDD whose threshold is the ball's surface.
+    beta, sides : as in `rejection_risk`.
+    counted : boolean mask over the training points, optional. Points left out took part in a
+        choice made before the fit (kernel width, scaling, landmarks); they may stay in training,
+        but neither k nor n counts them.
+
+    Returns
+    -------
+    (low, high). An AssumptionWarning names what the model is seen not to meet.
+    """
+    points = determining_points(model, counted=counted)
+    for text in unmet_conditions(model):
+        warnings.warn(text, AssumptionWarning, stacklevel=3)
+    if points.low == points.high or sides != "both":
+        low = rejection_risk(points.low, points.n, beta, sides=sides)[0]
+        return low, rejection_risk(points.high, points.n, beta, sides=sides)[1]
+    low = rejection_risk(points.low, points.n, beta / 2, sides="lower")[0]
+    return low, rejection_risk(points.high, points.n, beta / 2, sides="upper")[1]
+
+
+def determining_points(model: LpSVDD, *, counted: ArrayLike | None = None) -> Determining:
+    """Count the positive training points that determine the ball of a fitted model."""
+    check_is_fitted(model)
+    if model.offset_ != -model.radius_sq_:
+        raise ValueError(
+            "the risk of rejection is known for the ball's surface only, and contamination= or "
+            "rethreshold() moved the threshold; fit without contamination"
+        )
+    kept = model.y_fit_ > 0
+    if model.weight_fit_ is not None:
+        kept &= model.weight_fit_ > 0.0
+    if counted is not None:
+        counted = np.asarray(counted)
+        if counted.dtype != bool or counted.shape != kept.shape:
+            raise ValueError(f"counted must be {len(kept)} booleans, one per training point")
+        kept &= counted
+    if not kept.any():
+        raise ValueError("no positive training point is left to count")
+    everywhere = _excess(model)
+    reach = max(float(everywhere.max()) + model.radius_sq_, abs(model.radius_sq_))
+    near = (SURFACE + 4.0 * math.sqrt(max(model.duality_gap_, 0.0))) * reach
+    alpha, h = model.alpha_[kept], everywhere[kept]
+    sure = (h > near) | (alpha > DUST * model.alpha_.max())
+    low, high = int(sure.sum()), int((sure | (h >= -near)).sum())
+    if model.p == 1.0:
+        if not np.any(np.abs(everywhere) <= near):
+            # 1/C is an integer and every R^2 of an interval is optimal. The largest of them has
+            # the nearest points outside on its surface, the smallest the next points inside.
+            next_inside = h[~sure].max(initial=-np.inf)
+            high += max(min(1, len(h) - high), int((~sure & (h > next_inside - near)).sum()))
+        if _has_equal_rows(model, kept):
+            low = int((h > max(near, h[sure].min(initial=np.inf) + near)).sum())
+    return Determining(low, high, len(h))
+
+
+def unmet_conditions(model: LpSVDD) -> list[str]:
+    """Conditions of the theorem that a fitted model is seen not to meet, one sentence each."""
+    found = learnt_kernel(model)
+    if model.nu is not None and model.p > 1.0:
+        found.append(
+            "C was found from the sample (nu=, p > 1); the theorem asks for a C fixed before, or "
+            "chosen by cost_for_rate"
+        )
+    if model.weight_fit_ is not None:
+        found.append(
+            "sample weights were used; the theorem holds for weights drawn together with the "
+            "points, not for weights computed from the whole sample"
+        )
+    return found
+
+
+def learnt_kernel(model: LpSVDD) -> list[str]:
+    """The sentence about a kernel width learnt from the sample, if it was."""
+    rule = model.gamma if model.kernel in ("rbf", "poly") else None
+    if not isinstance(rule, str) or rule == "auto":
+        return []
+    return [
+        f"gamma={rule!r} was computed from the sample; the theorem asks for a kernel fixed before: "
+        "pass a number, or learn it on other samples"
+    ]
+
+
+def _excess(model: LpSVDD) -> np.ndarray:
+    """h_i of the training points; with a precomputed kernel -inf for all that is inside."""
+    if model.kernel != "precomputed":
+        return -model.score_samples(model.X_fit_) - model.radius_sq_
+    inside = np.where(model.alpha_ > DUST * model.alpha_.max(), 0.0, -np.inf)
+    return np.where(model.slack_ > 0.0, model.slack_, inside)
+
+
+def _has_equal_rows(model: LpSVDD, kept: np.ndarray) -> bool:
+    """Whether the sample shows that the distribution has atoms."""
+    if model.kernel == "precomputed":
+        return False
+    rows = model.X_fit_[kept]
+    return len(np.unique(rows, axis=0)) < len(rows)
+
+
+class RateChoice(NamedTuple):
+    """A fitted model whose risk of rejection is at most the wanted rate, with its upper end."""
+
+    model: LpSVDD
+    cost: float
+    high: float
+    points: Determining
+
+
+def cost_for_rate(
+    model: LpSVDD,
+    X: ArrayLike,
+    rate: float,
+    *,
+    beta: float = 0.05,
+    costs: Sequence[float] = COSTS,
+    y: ArrayLike | None = None,
+) -> RateChoice:
+    """The tightest ball that rejects normal points with probability at most ``rate``, for sure.
+
+    Costs are tried from the largest down, a sequence fixed before the data are seen, until the
+    upper end of the risk of rejection (one-sided, with the whole of beta) first exceeds the rate;
+    the last cost before that is taken. With probability at least 1 - beta the ball taken rejects
+    at most the rate: it could only fail at the first cost of the sequence whose risk is too
+    large, and passing that one has probability at most beta. So the search costs no confidence.
+
+    Parameters
+    ----------
+    model : LpSVDD with its other parameters set (p, a kernel fixed beforehand); not fitted here.
+    X, y : training points and labels, as in ``fit``.
+    rate : wanted largest probability of rejection, in (0, 1).
+    beta : probability with which the guarantee may fail.
+    costs : values of C to try, fixed beforehand. The default suits kernels with k(x, x) = 1.
+        For p = 1 the values 1 / (nu n) make it a search over nu.
+
+    Returns
+    -------
+    RateChoice: the fitted model, its C, its upper end and the number of determining points.
+    """
+    if not 0.0 < rate < 1.0:
+        raise ValueError(f"rate must lie in the open interval (0, 1), got {rate!r}")
+    chosen = None
+    for cost in sorted(costs, reverse=True):
+        fitted = clone(model).set_params(C=float(cost), nu=None)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="radius_sq_")  # such a ball is refused below
+            fitted.fit(X, y)
+        points = determining_points(fitted)
+        high = rejection_risk(points.high, points.n, beta, sides="upper")[1]
+        if high > rate:
+            break
+        chosen = RateChoice(fitted, float(cost), high, points)
+    if chosen is None:
+        raise ValueError(
+            f"no cost guarantees a rejection rate of {rate:g}: at the largest, C = {cost:g}, "
+            f"{points.high} of {points.n} points determine the ball and the upper end is "
+            f"{high:.3f}; use more samples or a larger rate"
+        )
+    for text in unmet_conditions(chosen.model):
+        warnings.warn(text, AssumptionWarning, stacklevel=2)
+    return chosen
