@@ -42,7 +42,7 @@ def main() -> None:
         ax.grid(False)
     figure.tight_layout()
     TARGET.parent.mkdir(exist_ok=True)
-    figure.savefig(TARGET, dpi=120
+    figure.savefig(TARGET, dpi=120, transparent=False, facecolor="white")
 
 
 if __name__ == "__main__":
