@@ -10,6 +10,7 @@ import numpy as np
 from lpsvdd._base import KernelOneClass
 from lpsvdd._validation import check_exponent, check_tolerance
 from lpsvdd.bounds import rejection_risk_of
+from lpsvdd.kernels import squared_distances
 from lpsvdd.solver import solve
 
 SURFACE = 1e-8  # a distance from the surface that counts as none at p = 1, relative to max d
@@ -214,10 +215,9 @@ class LpSVDD(KernelOneClass):
             )
 
     def _score_kernel(self, Kz, diag):
-        # einsum on contiguous rows, not BLAS (nor Kz[:, support_], whose memory is column by
-        # column): the sum of a row then does not depend on the rows around it.
-        product = np.einsum("ij,j->i", np.take(Kz, self.support_, axis=1), self.dual_coef_)
-        return -(diag - 2.0 * product + self.norm_sq_)
+        # take, not Kz[:, support_], whose memory is column by column
+        rows = np.take(Kz, self.support_, axis=1)
+        return -squared_distances(rows, self.dual_coef_, diag, self.norm_sq_)
 
     def _natural_offset(self, scores) -> float:
         return -self.radius_sq_

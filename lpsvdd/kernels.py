@@ -101,6 +101,20 @@ def kernel_matrix(
     raise ValueError(f"kernel must be one of {KERNELS} or a callable, got {kernel!r}")
 
 
+def squared_distances(
+    Kz: np.ndarray, beta: np.ndarray, diag: np.ndarray, norm_sq: float | np.ndarray
+) -> np.ndarray:
+    """||phi(z) - a||^2 = k(z, z) - 2 sum_i beta_i k(z, x_i) + ||a||^2, a = sum_i beta_i phi(x_i).
+
+    Kz holds k(z, x_i), ``diag`` k(z, z), ``norm_sq`` = beta'K beta. Several centres are the columns
+    of beta. One centre goes through einsum on contiguous rows, not BLAS: the distance of a row then
+    does not depend on the rows around it.
+    """
+    if beta.ndim == 2:
+        return diag[:, None] - 2.0 * (Kz @ beta) + norm_sq
+    return diag - 2.0 * np.einsum("ij,j->i", Kz, beta) + norm_sq
+
+
 def kernel_diagonal(
     X: np.ndarray,
     *,

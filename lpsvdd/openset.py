@@ -16,7 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from lpsvdd._validation import check_square_kernel
-from lpsvdd.kernels import kernel_diagonal, kernel_matrix, resolve_gamma
+from lpsvdd.kernels import kernel_diagonal, kernel_matrix, resolve_gamma, squared_distances
 from lpsvdd.solver import solve
 
 
@@ -200,8 +200,7 @@ class OpenSetClassifier(ClassifierMixin, BaseEstimator):
         else:
             Kz = kernel_matrix(X, self.X_fit_, **self._kernel_options())
             diag = kernel_diagonal(X, **self._kernel_options())
-        distances = diag[:, None] - 2.0 * (Kz @ self.dual_coef_) + self._norms
-        return self.radius_sq_ - distances
+        return self.radius_sq_ - squared_distances(Kz, self.dual_coef_, diag, self._norms)
 
     def score_samples(self, X, *, diag=None):
         """max_k (m_k(x) - t_k): how well the best class accepts x; rejected where negative.

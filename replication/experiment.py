@@ -20,16 +20,15 @@ from typing import Any
 import pandas as pd
 
 from lpsvdd import datasets
-from replication import printed
 from replication.backends import SERIAL, Dask, Local, Serial
 from replication.methods import METHODS, Method
-from replication.protocol import COMPUTATION_VERSION, DEFAULTS, SETTINGS, Options, Task
+from replication.paper import METHOD_NAMES, SETTINGS, TRIALS
+from replication.protocol import COMPUTATION_VERSION, DEFAULTS, Options, Task
 from replication.provenance import read_record, record, write_record
 from replication.runner import run
 from replication.store import write_atomically
 from replication.trial import COLUMNS, run_trial
 
-TRIALS = 10
 TOLERANCE = 0.05
 """AUC points within which a recomputed row counts as the same."""
 REQUIRED_SHARE = 0.99
@@ -46,7 +45,7 @@ def paper_methods(setting: str) -> list[Method]:
     """Methods of the paper's table for a setting, in the order of its columns."""
     if setting not in SETTINGS:
         raise ValueError(f"setting={setting!r}: expected one of {', '.join(SETTINGS)}")
-    return [METHODS[setting, name] for name in printed.methods(setting)]
+    return [METHODS[setting, name] for name in METHOD_NAMES[setting]]
 
 
 def all_datasets() -> list[str]:

@@ -19,7 +19,8 @@ import pandas as pd
 from lpsvdd.plots import name_points
 from replication.experiment import paper_methods, read_table, results_folder
 from replication.methods import Method
-from replication.methods.grids import C_PAPER, P_PAPER, grid
+from replication.methods.grids import grid
+from replication.paper import COSTS, EXPONENTS
 from replication.provenance import read_record
 from replication.statistics import Interval, mean_interval, trial_matrix
 from replication.tables import wide
@@ -36,11 +37,11 @@ REPEATED = ("D19", "D15")
 
 
 def methods_with(setting: str, p_grid: Sequence[Any], c_grid: Sequence[Any]) -> list[Method]:
-    """The paper's methods, lp-SVDD with these exponents and costs ("32/31" or 1.5 alike)."""
-    ps = tuple(float(Fraction(str(p))) for p in p_grid)
-    cs = tuple(float(c) for c in c_grid)
+    """The paper's methods, lp-SVDD with these exponents ("8/7" or 1.5 alike) and costs, if any."""
+    ps = tuple(float(Fraction(str(p))) for p in p_grid) or EXPONENTS
+    cs = tuple(float(c) for c in c_grid) or COSTS
     chosen = paper_methods(setting)
-    if (ps, cs) == (P_PAPER, C_PAPER):
+    if (ps, cs) == (EXPONENTS, COSTS):
         return chosen
     pair = {"C_neg": cs} if setting == "negatives" else {}
     own = grid(p=ps, C=cs, **pair)

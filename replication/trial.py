@@ -2,14 +2,15 @@ r"""One trial computed: a pure function from (data set, setting, trial) to rows 
 
 A trial prepares *one* training kernel K and one evaluation kernel K_eval (validation rows, then
 test rows) and hands both to every method; a method solves its whole grid on them (``Method.path``)
-and never sees the labels of the evaluated rows.
+and never sees the labels of the evaluated rows. ``judge`` is the only referee: it chooses on the
+validation rows and scores on the test rows, for the paper's methods and for those of the studies.
 """
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -19,13 +20,14 @@ import numpy as np
 from lpsvdd import datasets
 from lpsvdd.kernels import half_mean_distance, kernel_diagonal, kernel_matrix, rbf_gamma
 from lpsvdd.preprocessing import preprocessor
-from replication.methods import KernelTask, Method
+from replication.methods import Method, ScoredCell, SplitKernels
 from replication.protocol import (
     DEFAULTS,
     FLAGGED,
     Options,
     Task,
     auc,
+    resolved,
     select,
     split,
     trial_seed,
@@ -62,29 +64,25 @@ CERTIFIED = ("optimal", "closed form")
 
 @dataclass(frozen=True)
 class Trial:
-    """A kernel task with what the referee keeps to itself: the labels of the evaluated rows."""
+    """The kernels of a split with what the referee keeps to itself: labels of evaluated rows."""
 
-    kernel_task: KernelTask
+    kernels: SplitKernels
     y_validation: np.ndarray
     y_test: np.ndarray
     width: float
     seed: int
 
-    def aucs(self, scores: np.ndarray) -> tuple[float, float]:
-        """Validation and test AUC of scores given for the validation rows, then the test rows."""
-        m = len(self.y_validation)
-        return auc(scores[:m], self.y_validation), auc(scores[m:], self.y_test)
-
 
 @dataclass(frozen=True)
-class CellRecord:
-    """One cell of a method's grid as the referee sees it; AUCs are None without a solution."""
+class JudgedCell:
+    """One cell of a grid as the referee sees it; without a solution AUCs and scores are None."""
 
     params: dict[str, Any]
     auc_val: float | None
     auc: float | None
-    gap: float
-    status: str
+    gap: float = float("nan")
+    status: str = "closed form"
+    scores: np.ndarray | None = None
 
 
 @lru_cache(maxsize=2)
@@ -107,7 +105,7 @@ def prepare(task: Task, options: Options = DEFAULTS) -> Trial:
     width = options.width_factor * half_mean_distance(X)
     gamma = rbf_gamma(width, options.formula)
     return Trial(
-        kernel_task=KernelTask(
+        kernels=SplitKernels(
             K=kernel_matrix(X, kernel="rbf", gamma=gamma),
             y=y,
             K_eval=kernel_matrix(Z, X, kernel="rbf", gamma=gamma),
@@ -122,13 +120,23 @@ def prepare(task: Task, options: Options = DEFAULTS) -> Trial:
     )
 
 
-def evaluate(trial: Trial, method: Method) -> list[CellRecord]:
-    """Solve a method's whole grid and referee every cell."""
-    records = []
-    for cell in method.path(trial.kernel_task, method.grid):
-        validation, test = (None, None) if cell.scores is None else trial.aucs(cell.scores)
-        records.append(CellRecord(cell.params, validation, test, cell.gap, cell.status))
-    return records
+def judge(trial: Trial, cells: Iterable[ScoredCell]) -> list[JudgedCell]:
+    """Validation and test AUC of each scored cell."""
+    m = len(trial.y_validation)
+    judged = []
+    for cell in cells:
+        found, scores = (None, None), None
+        if cell.scores is not None:
+            scores = resolved(cell.scores, cell.resolution)
+            found = auc(scores[:m], trial.y_validation), auc(scores[m:], trial.y_test)
+        judged.append(JudgedCell(cell.params, *found, cell.gap, cell.status, scores))
+    return judged
+
+
+def chosen(cells: Sequence[JudgedCell]) -> JudgedCell | None:
+    """The cell with the highest validation AUC, the first one among ties; None without any."""
+    index = select([cell.auc_val for cell in cells])
+    return None if index is None else cells[index]
 
 
 def compact(params: dict[str, Any]) -> str:
@@ -136,26 +144,28 @@ def compact(params: dict[str, Any]) -> str:
     return json.dumps(params, separators=(",", ":"))
 
 
-def chosen_row(records: Sequence[CellRecord]) -> dict[str, Any]:
-    """Columns that describe the selected cell and the grid it was selected from."""
-    index = select([record.auc_val for record in records])
-    infeasible = sum(record.auc_val is None for record in records)
-    uncertified = sum(
-        record.auc_val is not None and record.status not in CERTIFIED for record in records
-    )
-    counts = {"cells": len(records), "infeasible": infeasible, "uncertified": uncertified}
-    if index is None:
-        return {"auc": None, "auc_val": None, "params": "", "gap": None, "status": "infeasible"} | (
-            counts
-        )
-    cell = records[index]
+def outcome(cell: JudgedCell | None) -> dict[str, Any]:
+    """The columns every table has of a chosen cell: test AUC, validation AUC, parameters."""
+    if cell is None or cell.auc is None:
+        return {"auc": None, "auc_val": None, "params": ""}
     return {
         "auc": round(cell.auc, 4),
         "auc_val": round(cell.auc_val, 4),
         "params": compact(cell.params),
-        "gap": None if np.isnan(cell.gap) else float(f"{cell.gap:.1e}"),
-        "status": cell.status,
-    } | counts
+    }
+
+
+def chosen_row(cells: Sequence[JudgedCell]) -> dict[str, Any]:
+    """Columns that describe the chosen cell and the grid it was chosen from."""
+    cell = chosen(cells)
+    solved = [one for one in cells if one.auc_val is not None]
+    return outcome(cell) | {
+        "gap": None if cell is None or np.isnan(cell.gap) else float(f"{cell.gap:.1e}"),
+        "status": "infeasible" if cell is None else cell.status,
+        "cells": len(cells),
+        "infeasible": len(cells) - len(solved),
+        "uncertified": sum(one.status not in CERTIFIED for one in solved),
+    }
 
 
 def run_trial(
@@ -166,13 +176,13 @@ def run_trial(
     rows = []
     for method in methods:
         start = time.process_time()
-        chosen = chosen_row(evaluate(trial, method))
+        row = chosen_row(judge(trial, method.run(trial.kernels)))
         seconds = time.process_time() - start
-        row = chosen | {
+        row |= {
             "dataset": task.dataset,
             "method": method.name,
             "trial": task.trial,
-            "n_train": len(trial.kernel_task.y),
+            "n_train": len(trial.kernels.y),
             "seconds": round(seconds, 3),
             "seed": trial.seed,
             "flag": FLAGGED.get(task.dataset, ""),

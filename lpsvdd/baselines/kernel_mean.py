@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lpsvdd._base import KernelOneClass
+from lpsvdd.kernels import squared_distances
 
 
 class KernelMean(KernelOneClass):
@@ -65,8 +66,7 @@ class KernelMean(KernelOneClass):
         return difference_coefficients(y, 0.0)
 
     def _score_kernel(self, Kz, diag):
-        # einsum, not BLAS: whether a sample passes the threshold must not depend on its batch.
-        return 2.0 * np.einsum("ij,j->i", Kz, self.dual_coef_) - diag - self._squared_norm
+        return -squared_distances(Kz, self.dual_coef_, diag, self._squared_norm)
 
 
 class KernelMeanDifference(KernelMean):

@@ -15,13 +15,12 @@ from lpsvdd.datasets.loader import (
     load,
     verify,
 )
-from lpsvdd.datasets.records import RECORDS, Counts, Record, find
+from lpsvdd.datasets.records import RECORDS, Record, find
 from lpsvdd.datasets.user import add, user_folder
 
 __all__ = [
     "RECORDS",
     "CorruptedTableError",
-    "Counts",
     "Dataset",
     "MissingDataError",
     "Record",

@@ -43,7 +43,7 @@ class Dataset:
         The original class of each row.
     feature_names : tuple of str
     record : Record
-        The catalogue record: licence, alterations, checksum, the paper's counts.
+        The catalogue record: licence, alterations, checksum, size.
     """
 
     X: np.ndarray = field(repr=False)
@@ -183,10 +183,4 @@ def catalogue() -> pd.DataFrame:
     """The records as a DataFrame, one row per data set, indexed by id."""
     import pandas as pd
 
-    rows = []
-    for record in RECORDS:
-        row = asdict(record)
-        for key, value in row.pop("paper").items():
-            row[f"paper_{key}"] = value
-        rows.append(row)
-    return pd.DataFrame(rows).set_index("id")
+    return pd.DataFrame([asdict(record) for record in RECORDS]).set_index("id")

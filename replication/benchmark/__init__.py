@@ -4,10 +4,11 @@
 numbers that matter, ``plots`` draws it. See ``benchmarks/README.md`` for the columns.
 """
 
-from replication.benchmark.grid import Cell, all_cells, make_problem
-from replication.benchmark.report import read, report, targets
+from replication.benchmark.problems import GridCell, all_cells, make_problem
+from replication.benchmark.report import read, report, requirements
 from replication.benchmark.run import PROFILES, Profile, run
 
 __all__ = [
-    "PROFILES", "Cell", "Profile", "all_cells", "make_problem", "read", "report", "run", "targets",
+    "PROFILES", "GridCell", "Profile", "all_cells", "make_problem", "read", "report",
+    "requirements", "run",
 ]  # fmt: skip

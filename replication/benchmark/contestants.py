@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from replication.benchmark.grid import Cell, all_cells, make_problem
+from replication.benchmark.problems import GridCell, all_cells, make_problem
 
 STATM = Path("/proc/self/statm")
 NOT_INSTALLED = "not installed"
@@ -58,7 +58,7 @@ class Timer:
         return time.process_time() - self._cpu, time.perf_counter() - self._wall
 
 
-def ours(K: np.ndarray, y: np.ndarray, cell: Cell, limit: float = np.inf) -> Answer:
+def cold_solve(K: np.ndarray, y: np.ndarray, cell: GridCell, limit: float = np.inf) -> Answer:
     """``lpsvdd.solve`` from a cold start, checks of the input included."""
     from lpsvdd.solver import solve
 
@@ -68,7 +68,7 @@ def ours(K: np.ndarray, y: np.ndarray, cell: Cell, limit: float = np.inf) -> Ans
     return Answer(solution.alpha, seconds, solution.status, wall, solution.n_iter)
 
 
-def ours_path(K: np.ndarray, y: np.ndarray, cells: Sequence[Cell]) -> list[Answer]:
+def path_solve(K: np.ndarray, y: np.ndarray, cells: Sequence[GridCell]) -> list[Answer]:
     """``lpsvdd.solve_path`` over a full grid; each cell gets the same share of the time."""
     from lpsvdd.solver import solve_path
 
@@ -81,7 +81,7 @@ def ours_path(K: np.ndarray, y: np.ndarray, cells: Sequence[Cell]) -> list[Answe
 
 
 def cvxpy(
-    solver: str, cones: str, K: np.ndarray, y: np.ndarray, cell: Cell, limit: float
+    solver: str, cones: str, K: np.ndarray, y: np.ndarray, cell: GridCell, limit: float
 ) -> Answer:
     """The dual as printed, in CVXPY (Diamond and Boyd 2016), compilation included."""
     from lpsvdd.reference import solve_dual
@@ -96,7 +96,7 @@ def cvxpy(
     return Answer(alpha, got.cpu_seconds, got.status, got.seconds, n_iter, got.solver_seconds)
 
 
-def one_class_svm(tol: float, K: np.ndarray, y: np.ndarray, cell: Cell, limit: float) -> Answer:
+def one_class_svm(tol: float, K: np.ndarray, y: np.ndarray, cell: GridCell, limit: float) -> Answer:
     """scikit-learn's OneClassSVM (LIBSVM), the same problem at p = 1 with nu = 1/(n c)."""
     from sklearn.svm import OneClassSVM
 
@@ -108,14 +108,14 @@ def one_class_svm(tol: float, K: np.ndarray, y: np.ndarray, cell: Cell, limit: f
     return Answer(alpha, seconds, "optimal", wall, float(np.max(model.n_iter_)))
 
 
-OURS, PATH = "lpsvdd", "lpsvdd path"
+COLD, PATH = "lpsvdd", "lpsvdd path"
 CLARABEL, CLARABEL_POWER = "CVXPY+Clarabel", "CVXPY+Clarabel (power cones)"
 ECOS, SCS = "CVXPY+ECOS", "CVXPY+SCS"
 SVM, SVM_TIGHT = "OneClassSVM", "OneClassSVM (tol 1e-9)"
 CVXPY_CONTESTANTS = (CLARABEL, CLARABEL_POWER, ECOS, SCS)
 
-CONTESTANTS: dict[str, Callable[[np.ndarray, np.ndarray, Cell, float], Answer]] = {
-    OURS: ours,
+CONTESTANTS: dict[str, Callable[[np.ndarray, np.ndarray, GridCell, float], Answer]] = {
+    COLD: cold_solve,
     CLARABEL: partial(cvxpy, "CLARABEL", "soc"),
     CLARABEL_POWER: partial(cvxpy, "CLARABEL", "power"),
     ECOS: partial(cvxpy, "ECOS", "soc"),
@@ -125,7 +125,7 @@ CONTESTANTS: dict[str, Callable[[np.ndarray, np.ndarray, Cell, float], Answer]] 
 }
 
 
-def measure(contestant: str, n: int, setting: str, cell: Cell, limit: float) -> Answer:
+def measure(contestant: str, n: int, setting: str, cell: GridCell, limit: float) -> Answer:
     """Run one contestant on one cell, several times if that is quick."""
     K, y = _problem(n, setting)
     call = CONTESTANTS[contestant]
@@ -135,27 +135,27 @@ def measure(contestant: str, n: int, setting: str, cell: Cell, limit: float) -> 
     return _median(answers)
 
 
-def measure_path(n: int, setting: str, cells: Sequence[Cell]) -> list[Answer]:
+def measure_path(n: int, setting: str, cells: Sequence[GridCell]) -> list[Answer]:
     """Run the path over a full grid, several times if that is quick."""
     K, y = _problem(n, setting)
     runs: list[list[Answer]] = []
     while len(runs) < REPEATS and sum(r[0].seconds * len(r) for r in runs) < REPEAT_BUDGET:
-        runs.append(ours_path(K, y, cells))
+        runs.append(path_solve(K, y, cells))
     return [_median(answers) for answers in zip(*runs, strict=True)]
 
 
-def measure_turns(n: int, setting: str, cells: Sequence[Cell]) -> dict[str, Answer]:
+def measure_turns(n: int, setting: str, cells: Sequence[GridCell]) -> dict[str, Answer]:
     """The whole grid by cold solves and by the path, in turns: both meet the same machine."""
     K, y = _problem(n, setting)
-    runs: dict[str, list[Answer]] = {OURS: [], PATH: []}
+    runs: dict[str, list[Answer]] = {COLD: [], PATH: []}
     while len(runs[PATH]) < TURNS:
         timer = Timer()
         for cell in cells:
-            ours(K, y, cell)
+            cold_solve(K, y, cell)
         seconds, wall = timer.read()
-        runs[OURS].append(Answer(None, seconds, "reference", wall))
+        runs[COLD].append(Answer(None, seconds, "reference", wall))
         timer = Timer()
-        ours_path(K, y, cells)
+        path_solve(K, y, cells)
         seconds, wall = timer.read()
         runs[PATH].append(Answer(None, seconds, "reference", wall))
     return {name: _median(answers) for name, answers in runs.items()}
@@ -186,7 +186,7 @@ def measure_cholesky(n: int, setting: str) -> Answer:
     return _median(runs)
 
 
-def measure_memory(n: int, setting: str, cell: Cell) -> list[Answer]:
+def measure_memory(n: int, setting: str, cell: GridCell) -> list[Answer]:
     """Peak memory of one solve in n x n doubles, K itself included: allocations, then pages.
 
     Allocations are those NumPy reports to tracemalloc; pages are the growth of the resident set,
@@ -196,16 +196,16 @@ def measure_memory(n: int, setting: str, cell: Cell) -> list[Answer]:
     import tracemalloc
 
     unit = 8.0 * n * n
-    ours(*_problem(50, setting), cell)  # load every library before the first reading
+    cold_solve(*_problem(50, setting), cell)  # load every library before the first reading
     before = int(STATM.read_text().split()[1]) if STATM.exists() else None
     K, y = _problem(n, setting)
-    solution = ours(K, y, cell)
+    solution = cold_solve(K, y, cell)
     readings = {}
     if before is not None:  # Linux; the peak of the process, so the making of K counts as well
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
         readings["pages"] = (peak - before * os.sysconf("SC_PAGE_SIZE")) / unit
     tracemalloc.start()
-    ours(K, y, cell)
+    cold_solve(K, y, cell)
     readings["allocations"] = (tracemalloc.get_traced_memory()[1] + K.nbytes) / unit
     tracemalloc.stop()
     return [replace(solution, status=name, memory=value) for name, value in readings.items()]
@@ -257,7 +257,7 @@ class Worker:
         """One tiny problem first: imports and first calls are not part of anybody's time."""
         if contestant in CONTESTANTS and contestant not in self._warm:
             self._warm.add(contestant)
-            self._pipe.send(("measure", (contestant, 4, "one-class", Cell(1.0, 1.0), 60.0)))
+            self._pipe.send(("measure", (contestant, 4, "pure", GridCell(1.0, 1.0), 60.0)))
             self._pipe.recv()
 
     def close(self) -> None:
@@ -287,7 +287,7 @@ def _serve(pipe: Any) -> None:
     with threadpool_limits(1), warnings.catch_warnings():
         # A solver that stops early says so in its status, and the referee sees the gap.
         warnings.simplefilter("ignore", category=ConvergenceWarning)
-        ours_path(*_problem(4, "one-class"), all_cells("one-class"))
+        path_solve(*_problem(4, "pure"), all_cells("pure"))
         pipe.send("ready")
         while True:
             try:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lpsvdd.plots import PALETTE, fraction, use_style
-from replication.benchmark.contestants import CVXPY_CONTESTANTS, OURS, PATH
-from replication.benchmark.grid import COSTS, EXPONENTS
+from replication.benchmark.contestants import COLD, CVXPY_CONTESTANTS, PATH
+from replication.paper import COSTS, EXPONENTS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 COLOURS = dict(
     zip(
-        (OURS, PATH, *CVXPY_CONTESTANTS),
+        (COLD, PATH, *CVXPY_CONTESTANTS),
         ("blue", "sky", "vermillion", "orange", "green", "purple"),
         strict=True,
     )
@@ -25,7 +25,7 @@ COLOURS = dict(
 MARKERS = dict(zip(COLOURS, "oDsv^P", strict=True))
 
 
-def time_against_n(table: pd.DataFrame, setting: str = "one-class") -> Figure:
+def time_against_n(table: pd.DataFrame, setting: str = "pure") -> Figure:
     """Median seconds of the cells each contestant solves, against n, with one Cholesky beside it.
 
     Bars span the quartiles. Cells differ between contestants: each is shown on those it solves.
@@ -59,7 +59,7 @@ def time_against_n(table: pd.DataFrame, setting: str = "one-class") -> Figure:
     return figure
 
 
-def solved_map(table: pd.DataFrame, n: int, setting: str = "one-class") -> Figure:
+def solved_map(table: pd.DataFrame, n: int, setting: str = "pure") -> Figure:
     """For each contestant the share of solved cells at every (p, c); white cells were not run.
 
     Without negatives a cell is solved or not; with them the share is over the costs of negatives.
@@ -74,8 +74,10 @@ def solved_map(table: pd.DataFrame, n: int, setting: str = "one-class") -> Figur
     names = [name for name in COLOURS if (rows["contestant"] == name).any()]
     if not names:
         raise ValueError(f"the table has no cells with setting {setting!r} and n = {n}")
-    ends = [PALETTE["vermillion"], PALETTE["blue"]]
-    colours = LinearSegmentedColormap.from_list("share", ends).with_extremes(bad="white")
+    failed_to_solved = [PALETTE["vermillion"], PALETTE["blue"]]
+    colours = LinearSegmentedColormap.from_list("share", failed_to_solved).with_extremes(
+        bad="white"
+    )
     figure, axes = plt.subplots(
         1, len(names), figsize=(1.9 * len(names) + 0.6, 3.8), sharey=True, layout="constrained"
     )

@@ -9,16 +9,17 @@ import pandas as pd
 
 from replication.benchmark.contestants import (
     CLARABEL,
+    COLD,
     CVXPY_CONTESTANTS,
-    OURS,
     PATH,
     SVM,
     SVM_TIGHT,
 )
-from replication.benchmark.grid import SETTINGS, all_cells
+from replication.benchmark.problems import all_cells
+from replication.paper import SETTINGS
 
-CELL = ["setting", "n", "p", "c", "c_neg"]
-RATIO_TARGETS = {50: 20.0, 350: 40.0, 1000: 25.0}
+CELL_COLUMNS = ["setting", "n", "p", "c", "c_neg"]
+REQUIRED_RATIOS = {50: 20.0, 350: 40.0, 1000: 25.0}
 LARGE = 1000  # the size at which costs in factorisations are asked for
 
 
@@ -61,11 +62,11 @@ def ratios(table: pd.DataFrame) -> pd.DataFrame:
     """
     solved = table[table["solved"].fillna(False).astype(bool)]
     grid, path = solved[solved["experiment"] == "grid"], solved[solved["experiment"] == "path"]
-    mine = grid[grid["contestant"] == OURS].set_index(CELL)["seconds"]
-    share = path.set_index(CELL)["seconds"]
+    mine = grid[grid["contestant"] == COLD].set_index(CELL_COLUMNS)["seconds"]
+    share = path.set_index(CELL_COLUMNS)["seconds"]
     result = []
     for name in CVXPY_CONTESTANTS:
-        theirs = grid[grid["contestant"] == name].set_index(CELL)
+        theirs = grid[grid["contestant"] == name].set_index(CELL_COLUMNS)
         both = theirs.assign(mine=mine, share=share).reset_index()
         for n, group in both.groupby("n"):
             inside = group["solver_seconds"] / group["wall_seconds"]
@@ -85,7 +86,7 @@ def ratios(table: pd.DataFrame) -> pd.DataFrame:
 
 def costs(table: pd.DataFrame) -> pd.DataFrame:
     """Our times in milliseconds and in Cholesky factorisations, iterations, path against cold."""
-    mine = table[(table["experiment"] == "grid") & (table["contestant"] == OURS)]
+    mine = table[(table["experiment"] == "grid") & (table["contestant"] == COLD)]
     turns = table[table["experiment"] == "turns"].set_index(["contestant", "setting", "n"])[
         "seconds"
     ]
@@ -98,7 +99,7 @@ def costs(table: pd.DataFrame) -> pd.DataFrame:
         iterations_worst=("n_iter", "max"),
         worst_gap=("gap", "max"),
     )
-    result["path_over_cold"] = turns.loc[PATH] / turns.loc[OURS]
+    result["path_over_cold"] = turns.loc[PATH] / turns.loc[COLD]
     return result.reset_index()
 
 
@@ -121,7 +122,7 @@ def memory(table: pd.DataFrame) -> pd.DataFrame:
     return rows.groupby(["n", "measured_as"], sort=False)["memory"].max().reset_index()
 
 
-def targets(table: pd.DataFrame) -> pd.DataFrame:
+def requirements(table: pd.DataFrame) -> pd.DataFrame:
     """What the solver is required to reach, what was measured, and whether that is enough.
 
     Sizes that a profile leaves out have no row.
@@ -129,13 +130,13 @@ def targets(table: pd.DataFrame) -> pd.DataFrame:
     found: list[tuple[str, float, float, bool]] = []
     counts = certified(table).set_index(["setting", "n", "contestant"])["solved"]
     for (setting, n, contestant), solved in counts.items():
-        if contestant in (OURS, PATH):
+        if contestant in (COLD, PATH):
             wanted = len(all_cells(setting))
             found.append(
                 (f"certified cells, {setting}, n = {n}, {contestant}", wanted, solved, True)
             )
     by_n = ratios(table).query("contestant == @CLARABEL").set_index("n")
-    for n, wanted in RATIO_TARGETS.items():
+    for n, wanted in REQUIRED_RATIOS.items():
         if n in by_n.index:
             found.append((f"{CLARABEL} / ours, n = {n}", wanted, by_n.loc[n, "cold"], True))
             found.append((f"{CLARABEL} / path, n = {n}", 2 * wanted, by_n.loc[n, "path"], True))
@@ -148,7 +149,7 @@ def targets(table: pd.DataFrame) -> pd.DataFrame:
             found.append((f"Cholesky units, worst, {where}", 40, row["cholesky_worst"], False))
             found.append((f"iterations, median, {where}", 12, row["iterations_median"], False))
     for (setting, n), ratio in by_cost["path_over_cold"].items():
-        if setting == "one-class":
+        if setting == "pure":
             found.append((f"path / cold, 40 cells, n = {n}", 0.5, ratio, False))
     for row in memory(table).itertuples():
         if row.n >= LARGE:
@@ -174,7 +175,7 @@ def report(table: pd.DataFrame) -> str:
     wide = counts.pivot_table(
         index=["setting", "n"], columns="contestant", values="cells", aggfunc="first", sort=False
     )
-    order = [name for name in (OURS, PATH, *CVXPY_CONTESTANTS) if name in wide.columns]
+    order = [name for name in (COLD, PATH, *CVXPY_CONTESTANTS) if name in wide.columns]
     environment = table.iloc[-1]
     sections = {
         "Cells solved / run": wide[order].reset_index(),
@@ -183,7 +184,7 @@ def report(table: pd.DataFrame) -> str:
         f"p = 1, against {SVM} and {SVM_TIGHT}": at_p_one(table),
         "What contestants claim and what the referee finds": disagreements(table),
         "Peak memory": memory(table),
-        "Requirements": targets(table),
+        "Requirements": requirements(table),
     }
     text = [
         f"{environment['cpu']}, {environment['threads']} thread, {environment['platform']}, "

@@ -24,14 +24,14 @@ from tqdm import tqdm
 
 from lpsvdd.solver import Gram, Problem
 from replication.benchmark import contestants as who
-from replication.benchmark.grid import (
-    SETTINGS,
-    Cell,
+from replication.benchmark.problems import (
+    GridCell,
     all_cells,
     make_problem,
     p1_cells,
     sample_cells,
 )
+from replication.paper import SETTINGS
 
 SOLVED_GAP = 1e-6
 KEY = ("experiment", "contestant", "setting", "n", "p", "c", "c_neg")
@@ -57,45 +57,45 @@ class Profile:
     limits: dict[int, float]
     p1_sizes: tuple[int, ...]
     memory_size: int
-    memory_cells: tuple[Cell, ...]
+    memory_cells: tuple[GridCell, ...]
 
-    def cells_for(self, contestant: str, setting: str, n: int) -> list[Cell]:
+    def cells_for(self, contestant: str, setting: str, n: int) -> list[GridCell]:
         """The cells that this contestant is given; ours is always given all of them."""
         cells = all_cells(setting)
         size = self.samples.get((contestant, setting), {}).get(n, len(cells))
         return sample_cells(setting, size)
 
 
-ONE_CLASS, NEGATIVES = SETTINGS
+PURE, NEGATIVES = SETTINGS
 PROFILES = {
     "quick": Profile(
         sizes=(16, 50),
         samples={
-            (name, setting): {16: 10 * (setting == ONE_CLASS), 50: 10}
+            (name, setting): {16: 10 * (setting == PURE), 50: 10}
             for name in who.CVXPY_CONTESTANTS
             for setting in SETTINGS
         },
         limits={16: 1.0, 50: 1.0, 300: 10.0},
         p1_sizes=(50,),
         memory_size=300,
-        memory_cells=(Cell(4 / 3, 0.1),),
+        memory_cells=(GridCell(4 / 3, 0.1),),
     ),
     "full": Profile(
         sizes=(16, 50, 150, 350, 1000),
         samples={
-            (who.CLARABEL, ONE_CLASS): {1000: 10},
+            (who.CLARABEL, PURE): {1000: 10},
             (who.CLARABEL, NEGATIVES): {350: 40, 1000: 10},
-            (who.CLARABEL_POWER, ONE_CLASS): {1000: 10},
+            (who.CLARABEL_POWER, PURE): {1000: 10},
             (who.CLARABEL_POWER, NEGATIVES): {350: 40, 1000: 10},
-            (who.ECOS, ONE_CLASS): {350: 10, 1000: 2},
+            (who.ECOS, PURE): {350: 10, 1000: 2},
             (who.ECOS, NEGATIVES): {150: 40, 350: 10, 1000: 2},
-            (who.SCS, ONE_CLASS): {350: 10, 1000: 2},
+            (who.SCS, PURE): {350: 10, 1000: 2},
             (who.SCS, NEGATIVES): {16: 40, 50: 40, 150: 20, 350: 10, 1000: 2},
         },
         limits={16: 3.0, 50: 3.0, 150: 5.0, 350: 20.0, 1000: 60.0, 2000: 300.0},
         p1_sizes=(16, 50, 150, 350, 1000),
         memory_size=2000,
-        memory_cells=(Cell(32 / 31, 1.0), Cell(4 / 3, 0.1), Cell(20.0, 1e-2)),
+        memory_cells=(GridCell(32 / 31, 1.0), GridCell(4 / 3, 0.1), GridCell(20.0, 1e-2)),
     ),
 }
 
@@ -116,20 +116,22 @@ def run(
     path = Path(output)
     path.parent.mkdir(parents=True, exist_ok=True)
     done = _keys(path) if resume and path.exists() else set()
-    tasks = [task for task in _tasks(plan) if not done.issuperset(_task_keys(task))]
+    measurements = [
+        one for one in _measurements(plan) if not done.issuperset(_measurement_keys(one))
+    ]
     environment = describe_environment()
     with (
         path.open("a" if done else "w", newline="") as file,
         who.Worker() as worker,
-        tqdm(tasks, unit="task", mininterval=1.0, disable=not progress) as bar,
+        tqdm(measurements, unit="measurement", mininterval=1.0, disable=not progress) as bar,
     ):
         writer = csv.DictWriter(file, COLUMNS)
         if not done:
             writer.writeheader()
         units: dict[tuple[int, str], float] = {}
-        for task in bar:
-            bar.set_postfix_str(f"n = {task.n}", refresh=False)
-            for row in _measure(task, worker, units, plan.limits[task.n]):
+        for one in bar:
+            bar.set_postfix_str(f"n = {one.n}", refresh=False)
+            for row in _measure(one, worker, units, plan.limits[one.n]):
                 if _key(row) not in done:
                     writer.writerow(row | environment)
             file.flush()
@@ -137,80 +139,80 @@ def run(
 
 
 @dataclass(frozen=True)
-class Task:
+class Measurement:
     """One call of the worker: a cell, or all cells of a path; none where rows are not of cells."""
 
     experiment: str
     contestant: str
     setting: str
     n: int
-    cells: tuple[Cell, ...]
+    cells: tuple[GridCell, ...]
     run: bool = True
 
 
-def _tasks(plan: Profile) -> Iterator[Task]:
+def _measurements(plan: Profile) -> Iterator[Measurement]:
     for n in plan.sizes:
         for setting in SETTINGS:
             cells = all_cells(setting)
-            yield Task("path", who.PATH, setting, n, tuple(cells))
-            yield Task("turns", who.PATH, setting, n, ())
+            yield Measurement("path", who.PATH, setting, n, tuple(cells))
+            yield Measurement("turns", who.PATH, setting, n, ())
             given = {
                 name: set(plan.cells_for(name, setting, n))
-                for name in (who.OURS, *who.CVXPY_CONTESTANTS)
+                for name in (who.COLD, *who.CVXPY_CONTESTANTS)
             }
-            # Cell by cell, so that all contestants meet the same state of the machine.
+            # GridCell by cell, so that all contestants meet the same state of the machine.
             for cell in cells:
                 for name, chosen in given.items():
-                    yield Task("grid", name, setting, n, (cell,), cell in chosen)
+                    yield Measurement("grid", name, setting, n, (cell,), cell in chosen)
     for n in plan.p1_sizes:
         for cell in p1_cells(n):
-            for name in (who.OURS, who.SVM, who.SVM_TIGHT, who.CLARABEL):
-                yield Task("p = 1", name, "one-class", n, (cell,))
+            for name in (who.COLD, who.SVM, who.SVM_TIGHT, who.CLARABEL):
+                yield Measurement("p = 1", name, "pure", n, (cell,))
     for cell in plan.memory_cells:
-        yield Task("memory", who.OURS, "one-class", plan.memory_size, (cell,))
+        yield Measurement("memory", who.COLD, "pure", plan.memory_size, (cell,))
 
 
 def _measure(
-    task: Task, worker: who.Worker, units: dict[tuple[int, str], float], limit: float
+    one: Measurement, worker: who.Worker, units: dict[tuple[int, str], float], limit: float
 ) -> Iterator[dict[str, Any]]:
-    """Rows of one task, preceded by the unit of cost where this (n, setting) is new."""
-    if not task.run:
-        yield _row(task, task.cells[0], who.Answer(None, float("nan"), "not run"), float("nan"))
+    """Rows of one measurement, preceded by the unit of cost where this (n, setting) is new."""
+    if not one.run:
+        yield _row(one, one.cells[0], who.Answer(None, float("nan"), "not run"), float("nan"))
         return
-    if task.experiment == "memory":
+    if one.experiment == "memory":
         # A fresh process: the high-water mark of its memory has to be this solve's own.
         with who.Worker() as fresh:
-            answers = fresh.call("measure_memory", task.n, task.setting, task.cells[0], limit=limit)
+            answers = fresh.call("measure_memory", one.n, one.setting, one.cells[0], limit=limit)
         for answer in [answers] if isinstance(answers, who.Answer) else answers:
-            yield _row(task, task.cells[0], answer, float("nan"))
+            yield _row(one, one.cells[0], answer, float("nan"))
         return
-    place = (task.n, task.setting)
+    place = (one.n, one.setting)
     if place not in units:
         answer = worker.call("measure_cholesky", *place, limit=600.0)
         units[place] = answer.seconds
-        unit_task = Task("unit", "scipy.linalg.cholesky", task.setting, task.n, ())
-        yield _row(unit_task, None, answer, units[place])
-    if task.experiment == "turns":
-        cells = all_cells(task.setting)
+        unit = Measurement("unit", "scipy.linalg.cholesky", one.setting, one.n, ())
+        yield _row(unit, None, answer, units[place])
+    if one.experiment == "turns":
+        cells = all_cells(one.setting)
         found = worker.call("measure_turns", *place, cells, limit=20.0 * limit * len(cells))
-        for name in (who.OURS, who.PATH):
+        for name in (who.COLD, who.PATH):
             answer = found if isinstance(found, who.Answer) else found[name]
-            yield _row(replace(task, contestant=name), None, answer, units[place])
+            yield _row(replace(one, contestant=name), None, answer, units[place])
         return
-    if task.experiment == "path":
-        limit *= len(task.cells)
-        answers = worker.call("measure_path", *place, task.cells, limit=limit)
+    if one.experiment == "path":
+        limit *= len(one.cells)
+        answers = worker.call("measure_path", *place, one.cells, limit=limit)
         if isinstance(answers, who.Answer):  # stopped or crashed: no cell has an answer
-            answers = [answers] * len(task.cells)
+            answers = [answers] * len(one.cells)
     else:
         # A solver that keeps its limit does so itself; twice that much, and its process ends.
-        arguments = (task.contestant, *place, task.cells[0], limit)
+        arguments = (one.contestant, *place, one.cells[0], limit)
         answers = [worker.call("measure", *arguments, limit=2.0 * limit + 1.0)]
-    for cell, answer in zip(task.cells, answers, strict=True):
-        yield _row(task, cell, answer, units[place])
+    for cell, answer in zip(one.cells, answers, strict=True):
+        yield _row(one, cell, answer, units[place])
 
 
-def referee(n: int, setting: str, cell: Cell, alpha: np.ndarray | None) -> float:
+def certified_gap(n: int, setting: str, cell: GridCell, alpha: np.ndarray | None) -> float:
     """Relative duality gap of the multipliers after making them feasible; inf if there are none."""
     if alpha is None or not np.all(np.isfinite(alpha)) or not np.any(alpha > 0.0):
         return float("inf")
@@ -225,9 +227,11 @@ def _gram(n: int, setting: str) -> tuple[Gram, np.ndarray]:
     return Gram.check(K), y
 
 
-def _row(task: Task, cell: Cell | None, answer: who.Answer, unit: float) -> dict[str, Any]:
+def _row(
+    one: Measurement, cell: GridCell | None, answer: who.Answer, unit: float
+) -> dict[str, Any]:
     judged = cell is not None and answer.status not in ("not run", who.NOT_INSTALLED)
-    gap = referee(task.n, task.setting, cell, answer.alpha) if judged else float("nan")
+    gap = certified_gap(one.n, one.setting, cell, answer.alpha) if judged else float("nan")
     measured = {
         "seconds": answer.seconds,
         "gap": gap,
@@ -240,7 +244,7 @@ def _row(task: Task, cell: Cell | None, answer: who.Answer, unit: float) -> dict
         "repeats": answer.repeats,
         "memory": answer.memory,
     }
-    key = dict(zip(KEY, _cell_key(task, cell), strict=True))
+    key = dict(zip(KEY, _cell_key(one, cell), strict=True))
     return key | {name: _plain(value) for name, value in measured.items()}
 
 
@@ -251,14 +255,14 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _cell_key(task: Task, cell: Cell | None) -> tuple[Any, ...]:
+def _cell_key(one: Measurement, cell: GridCell | None) -> tuple[Any, ...]:
     p, c, c_neg = ("", "", "") if cell is None else cell
     c_neg = "" if c_neg is None else c_neg
-    return (task.experiment, task.contestant, task.setting, task.n, p, c, c_neg)
+    return (one.experiment, one.contestant, one.setting, one.n, p, c, c_neg)
 
 
-def _task_keys(task: Task) -> set[tuple[str, ...]]:
-    return {tuple(map(str, _cell_key(task, cell))) for cell in task.cells or (None,)}
+def _measurement_keys(one: Measurement) -> set[tuple[str, ...]]:
+    return {tuple(map(str, _cell_key(one, cell))) for cell in one.cells or (None,)}
 
 
 def _key(row: dict[str, Any]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from lpsvdd.solver import solve
 from replication.claims.ledger import Outcome, check
-from replication.claims.mathematics import EXPONENTS, example
+from replication.claims.mathematics import SAMPLE_EXPONENTS, example
 from replication.experiment import results_folder
 
 
@@ -20,7 +20,7 @@ def sample_weights(tolerance: float = 1e-8) -> Outcome:
     K, y = example(n=40)
     weights = np.random.default_rng(0).uniform(0.1, 1.0, size=len(y))
     gaps, moved = [], []
-    for p in EXPONENTS:
+    for p in SAMPLE_EXPONENTS:
         plain, weighted = solve(K, y, p=p, c=0.1), solve(K, y, p=p, c=0.1 * weights)
         difference = weighted.alpha - plain.alpha
         gaps.append(weighted.gap)

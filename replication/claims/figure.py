@@ -10,12 +10,12 @@ from functools import cache
 
 import numpy as np
 
-from lpsvdd.kernels import half_mean_distance, kernel_matrix, rbf_gamma
+from lpsvdd.kernels import half_mean_distance, kernel_matrix, rbf_gamma, squared_distances
 from lpsvdd.solver import solve_path
 from replication.claims.ledger import Outcome, check
 
-EXPONENTS = (1.0, 16 / 15, 8 / 7, 4 / 3, 2.0, 15 / 7, 7 / 3, 5 / 2, 3.0)
-COSTS = (0.02, 0.05, 0.1, 0.5, 1.0)
+FIGURE_EXPONENTS = (1.0, 16 / 15, 8 / 7, 4 / 3, 2.0, 15 / 7, 7 / 3, 5 / 2, 3.0)
+FIGURE_COSTS = (0.02, 0.05, 0.1, 0.5, 1.0)
 DRAWS = 10
 
 
@@ -30,7 +30,7 @@ def figure_statistics() -> tuple[np.ndarray, np.ndarray]:
 
     Two arrays of shape (draws, exponents, costs).
     """
-    covered = np.zeros((DRAWS, len(EXPONENTS), len(COSTS)))
+    covered = np.zeros((DRAWS, len(FIGURE_EXPONENTS), len(FIGURE_COSTS)))
     inside = np.zeros_like(covered)
     for seed in range(DRAWS):
         X = figure_data(seed)
@@ -41,13 +41,13 @@ def figure_statistics() -> tuple[np.ndarray, np.ndarray]:
             "coef0": 1.0,
         }
         K = kernel_matrix(X, **kernel)
-        k_mean = kernel_matrix(np.full((1, 2), 2.0), X, **kernel)[0]
-        for index, found in enumerate(solve_path(K, ps=EXPONENTS, cs=COSTS)):
-            cell = (seed, *np.unravel_index(index, (len(EXPONENTS), len(COSTS))))
+        rows = np.vstack([K, kernel_matrix(np.full((1, 2), 2.0), X, **kernel)])  # the mean last
+        for index, found in enumerate(solve_path(K, ps=FIGURE_EXPONENTS, cs=FIGURE_COSTS)):
+            cell = (seed, *np.unravel_index(index, (len(FIGURE_EXPONENTS), len(FIGURE_COSTS))))
             norm_sq = found.alpha @ K @ found.alpha
-            covered[cell] = 1 - 2 * k_mean @ found.alpha + norm_sq <= found.radius_sq
-            d = 1 - 2 * K @ found.alpha + norm_sq
-            inside[cell] = np.mean(d <= found.radius_sq + 1e-7)
+            d = squared_distances(rows, found.alpha, np.ones(len(rows)), norm_sq)
+            covered[cell] = d[-1] <= found.radius_sq
+            inside[cell] = np.mean(d[:-1] <= found.radius_sq + 1e-7)
     return covered, inside
 
 
@@ -94,5 +94,5 @@ def share_inside_grows() -> Outcome:
         if (steps <= 0).all()
         else "holds partly"
     )
-    at = COSTS.index(0.1)
+    at = FIGURE_COSTS.index(0.1)
     return Outcome(verdict, {"at_1": 100 * share[0, at], "at_3": 100 * share[-1, at]})

@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 VERDICTS = ("holds", "holds partly", "not reproduced", "erratum", "undecidable")
-MODULES = ("mathematics", "bound", "figure", "printed", "rerun", "controls", "extensions")
+MODULES = ("mathematics", "bound", "figure", "consistency", "reproduction", "studies", "extensions")
 
 
 class LedgerError(Exception):

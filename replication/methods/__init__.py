@@ -2,15 +2,15 @@
 
     from replication.methods import METHODS
     method = METHODS["pure", "l1-SVDD"]                 # or "negatives", "l1-SVDD-"
-    cells = method.path(task, method.grid)              # every cell of the paper's grid
-    cells = method.using("nu").run(task)                # another named grid
+    cells = method.path(kernels, method.grid)              # every cell of the paper's grid
+    cells = method.using("nu").run(kernels)                # another named grid
     estimator = method.make({"C": 0.1})                 # the scikit-learn estimator of one cell
 
 ``grids`` holds the parameter values (plain data), ``paths`` solves a whole grid on one kernel
 matrix, ``registry`` ties names, estimators, grids and paths together.
 """
 
-from replication.methods.core import Cell, KernelTask, Method
+from replication.methods.core import Method, ScoredCell, SplitKernels
 from replication.methods.registry import METHODS
 
-__all__ = ["METHODS", "Cell", "KernelTask", "Method"]
+__all__ = ["METHODS", "ScoredCell", "SplitKernels", "Method"]

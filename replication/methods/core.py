@@ -8,11 +8,13 @@ from typing import Any, Literal
 
 import numpy as np
 
+from replication.protocol import RESOLUTION
+
 Params = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class KernelTask:
+class SplitKernels:
     """One training kernel and the kernel rows to score; inputs are preprocessed already.
 
     ``K`` (n, n), ``y`` (n,) of +1 and -1, ``K_eval`` (m, n), ``diag`` (n,), ``diag_eval`` (m,), and
@@ -28,18 +30,20 @@ class KernelTask:
 
 
 @dataclass(frozen=True)
-class Cell:
+class ScoredCell:
     """One cell of a grid, solved.
 
     ``scores`` (m,): higher = more normal; None where the cell has no solution. ``gap``: relative
     duality gap of iterative methods, NaN for closed forms. ``status``: "optimal" (certified),
     "not-converged" (scores are there, the gap says how far off), "closed form", or "infeasible".
+    ``resolution``: the relative difference below which two scores mean the same.
     """
 
     params: Params
     scores: np.ndarray | None
-    gap: float
-    status: str
+    gap: float = float("nan")
+    status: str = "closed form"
+    resolution: float = RESOLUTION
 
 
 @dataclass(frozen=True)
@@ -47,15 +51,15 @@ class Method:
     """A named method in one setting ("pure": positives only; "negatives": y holds both labels).
 
     ``make(params)`` is the scikit-learn estimator of a cell; further keyword arguments (kernel,
-    gamma, ...) go to its constructor. ``path(task, grid)`` solves a whole grid on one kernel and
-    gives one `Cell` per entry, in order. ``grid`` is the grid in use, ``grids`` all named ones.
+    gamma, ...) go to its constructor. ``path(kernels, grid)`` solves a whole grid on one kernel and
+    gives one `ScoredCell` per entry, in order. ``grid`` is the grid in use, ``grids`` all named.
     """
 
     name: str
     setting: Literal["pure", "negatives"]
     make: Callable[..., Any]
     grid: Sequence[Params]
-    path: Callable[[KernelTask, Sequence[Params]], list[Cell]]
+    path: Callable[[SplitKernels, Sequence[Params]], list[ScoredCell]]
     grids: Mapping[str, Sequence[Params]]
 
     def using(self, grid: str) -> Method:
@@ -65,6 +69,6 @@ class Method:
             raise KeyError(f"{self.name} has no grid {grid!r}; it has: {known}")
         return replace(self, grid=self.grids[grid])
 
-    def run(self, task: KernelTask) -> list[Cell]:
+    def run(self, kernels: SplitKernels) -> list[ScoredCell]:
         """Solve the grid in use."""
-        return self.path(task, self.grid)
+        return self.path(kernels, self.grid)

@@ -19,10 +19,10 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
-P_PAPER = (32 / 31, 16 / 15, 8 / 7, 6 / 5, 4 / 3, 3 / 2, 2.0, 5 / 2, 5.0, 20.0)
-C_PAPER = (1e-3, 1e-2, 1e-1, 1.0)
-C_WIDE = (1e-5, 1e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0, 1e1, 1e2)
-NU = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1.0)
+from replication.paper import COSTS, EXPONENTS
+
+WIDE_COSTS = (1e-5, 1e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0, 1e1, 1e2)
+NUS = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1.0)
 
 Grid = list[dict[str, Any]]
 
@@ -35,30 +35,30 @@ def grid(**axes: Any) -> Grid:
 
 def _svdd(negatives: bool, **own: Any) -> dict[str, Grid]:
     """Grids of a p = 1 method with its own parameters."""
-    pair = {"C_neg": C_PAPER} if negatives else {}
+    pair = {"C_neg": COSTS} if negatives else {}
     return {
-        "paper": grid(**own, C=C_PAPER, **pair),
-        "nu": grid(**own, nu=NU, **pair),
-        "wide": grid(**own, C=C_WIDE, **({"C_neg": C_PAPER} if negatives else {})),
+        "paper": grid(**own, C=COSTS, **pair),
+        "nu": grid(**own, nu=NUS, **pair),
+        "wide": grid(**own, C=WIDE_COSTS, **({"C_neg": COSTS} if negatives else {})),
     }
 
 
 def _weighted(negatives: bool, **own: Any) -> dict[str, Grid]:
-    pair = {"C_neg": C_PAPER} if negatives else {}
-    return _svdd(negatives, **own) | {"lp": grid(**own, p=P_PAPER, C=C_PAPER, **pair)}
+    pair = {"C_neg": COSTS} if negatives else {}
+    return _svdd(negatives, **own) | {"lp": grid(**own, p=EXPONENTS, C=COSTS, **pair)}
 
 
 def _family(negatives: bool) -> dict[str, dict[str, Grid]]:
-    pair = {"C_neg": C_PAPER} if negatives else {}
+    pair = {"C_neg": COSTS} if negatives else {}
     return {
         "P-SVDD": _weighted(negatives, variant=("linear", "minmax", "exp")),
         "DW-SVDD": _weighted(negatives, k=(3, 5, 7, 10, 15)),
         "GL-SVDD": _weighted(negatives, k=(3, 5, 7, 10), lam=(0.0, 0.25, 0.5, 0.75, 1.0)),
         "l1-SVDD": _svdd(negatives),
-        "l2-SVDD": {"paper": grid(C=C_PAPER, **pair), "wide": grid(C=C_WIDE, **pair)},
+        "l2-SVDD": {"paper": grid(C=COSTS, **pair), "wide": grid(C=WIDE_COSTS, **pair)},
         "lp-SVDD": {
-            "paper": grid(p=P_PAPER, C=C_PAPER, **pair),
-            "wide": grid(p=P_PAPER, C=C_WIDE, **pair),
+            "paper": grid(p=EXPONENTS, C=COSTS, **pair),
+            "wide": grid(p=EXPONENTS, C=WIDE_COSTS, **pair),
         },
     }
 

@@ -5,7 +5,7 @@ for all ridges and variants. The SVDD family goes through ``solve_path``, one pa
 vector, and a single matrix product scores all its cells: with B the matrix of centres
 (column = y∘alpha of a cell),  -||phi(z) - a||^2 = 2 (K_eval B) - k(z,z) - diag(B'KB).
 
-Every path gives one `Cell` per grid entry, in the order of the grid.
+Every path gives one `ScoredCell` per grid entry, in the order of the grid.
 """
 
 from __future__ import annotations
@@ -21,50 +21,49 @@ from lpsvdd.baselines.kernel_mean import difference_coefficients
 from lpsvdd.baselines.knfst import null_space
 from lpsvdd.baselines.kpca import Components
 from lpsvdd.baselines.svm import KernelSVM
+from lpsvdd.kernels import squared_distances
 from lpsvdd.solver import Solution, solve_path
-from replication.methods.core import Cell, KernelTask, Params
+from replication.methods.core import Params, ScoredCell, SplitKernels
+from replication.protocol import CERTIFIED_RESOLUTION
 
-RESOLUTION = 1e-5
 _FULL = 1e-9  # a sum of upper bounds this close to 1 is 1: then exactly one alpha is feasible
 _SVM_GAP = 1e-3  # LIBSVM stops on a KKT violation of 1e-6, which costs C = 1e3 this much
 
 
-def closed_form(grid: Iterable[Params], scores: Iterable[np.ndarray]) -> list[Cell]:
+def closed_form(grid: Iterable[Params], scores: Iterable[np.ndarray]) -> list[ScoredCell]:
     """Cells of a method that needs no iteration."""
-    return [
-        Cell(params, values, float("nan"), "closed form")
-        for params, values in zip(grid, scores, strict=True)
-    ]
+    return [ScoredCell(params, values) for params, values in zip(grid, scores, strict=True)]
 
 
-def distance_scores(task: KernelTask, centres: np.ndarray) -> np.ndarray:
-    """-||phi(z) - a||^2, one column per column of coefficients in ``centres``.
+def distance_scores(kernels: SplitKernels, centres: np.ndarray) -> np.ndarray:
+    """-||phi(z) - a||^2, one column per column of coefficients in ``centres``."""
+    norms = np.einsum("ij,ij->j", centres, kernels.K @ centres)
+    return -squared_distances(kernels.K_eval, centres, kernels.diag_eval, norms)
 
-    D is strongly concave in the centre: P - D >= ||a - a*||^2. A gap of 1e-9 thus leaves a centre
-    known to 3e-5 and no more, and where all points lie on one sphere (D13 has few distinct rows)
-    the order of finer digits is not proved. Scores are multiples of ``RESOLUTION`` of the largest.
-    """
-    norms = np.einsum("ij,ij->j", centres, task.K @ centres)
-    scores = 2.0 * (task.K_eval @ centres) - task.diag_eval[:, None] - norms
-    quantum = RESOLUTION * np.maximum(np.abs(scores).max(axis=0), np.finfo(float).tiny / RESOLUTION)
-    return np.round(scores / quantum) * quantum
+
+def centre_cell(kernels: SplitKernels, beta: np.ndarray, **params: Any) -> ScoredCell:
+    """Cell whose scores are the distances to the centre sum_i beta_i phi(x_i)."""
+    scores = distance_scores(kernels, beta[:, None])[:, 0]
+    return ScoredCell(params, scores, resolution=CERTIFIED_RESOLUTION)
 
 
 # -- closed forms -----------------------------------------------------------------------------
 
 
-def mean_path(task: KernelTask, grid: Sequence[Params]) -> list[Cell]:
+def mean_path(kernels: SplitKernels, grid: Sequence[Params]) -> list[ScoredCell]:
     """Kernel mean (no parameter) and difference of kernel means (lam)."""
-    centres = [difference_coefficients(task.y, params.get("lam", 0.0)) for params in grid]
-    return closed_form(grid, distance_scores(task, np.column_stack(centres)).T)
+    centres = [difference_coefficients(kernels.y, params.get("lam", 0.0)) for params in grid]
+    return [
+        centre_cell(kernels, beta, **params) for beta, params in zip(centres, grid, strict=True)
+    ]
 
 
-def gp_path(task: KernelTask, grid: Sequence[Params]) -> list[Cell]:
+def gp_path(kernels: SplitKernels, grid: Sequence[Params]) -> list[ScoredCell]:
     """Gaussian process: every noise level and score from one eigendecomposition."""
-    spectrum = Spectrum.of(task.K)
-    projected = task.K_eval @ spectrum.vectors
+    spectrum = Spectrum.of(kernels.K)
+    projected = kernels.K_eval @ spectrum.vectors
     posterior = {
-        noise: spectrum.posterior(projected, task.diag_eval, noise)
+        noise: spectrum.posterior(projected, kernels.diag_eval, noise)
         for noise in {params["noise"] for params in grid}
     }
 
@@ -75,13 +74,13 @@ def gp_path(task: KernelTask, grid: Sequence[Params]) -> list[Cell]:
     return closed_form(grid, map(scores, grid))
 
 
-def kpca_path(task: KernelTask, grid: Sequence[Params]) -> list[Cell]:
+def kpca_path(kernels: SplitKernels, grid: Sequence[Params]) -> list[ScoredCell]:
     """Kernel PCA: the errors of all numbers of components are partial sums of the same squares."""
     errors: dict[bool, tuple[Components, np.ndarray]] = {}
     for centred in {params.get("centred", True) for params in grid}:
-        components = Components(task.K, centred)
-        potential = components.potential(task.K_eval, task.diag_eval)
-        explained = np.cumsum(components.project(task.K_eval) ** 2, axis=1)
+        components = Components(kernels.K, centred)
+        potential = components.potential(kernels.K_eval, kernels.diag_eval)
+        explained = np.cumsum(components.project(kernels.K_eval) ** 2, axis=1)
         left = potential[:, None] - np.column_stack([np.zeros(len(potential)), explained])
         errors[centred] = components, np.maximum(left, 0.0)
 
@@ -92,13 +91,13 @@ def kpca_path(task: KernelTask, grid: Sequence[Params]) -> list[Cell]:
     return closed_form(grid, map(scores, grid))
 
 
-def knfst_path(task: KernelTask, grid: Sequence[Params]) -> list[Cell]:
+def knfst_path(kernels: SplitKernels, grid: Sequence[Params]) -> list[ScoredCell]:
     """KNFST: every variant and ridge from one eigendecomposition."""
-    spectrum = eigh(task.K)
+    spectrum = eigh(kernels.K)
 
     def scores(params: Params) -> np.ndarray:
-        directions, target = null_space(task.K, task.y, spectrum, **params)
-        return -np.linalg.norm(task.K_eval @ directions - target, axis=1)
+        directions, target = null_space(kernels.K, kernels.y, spectrum, **params)
+        return -np.linalg.norm(kernels.K_eval @ directions - target, axis=1)
 
     return closed_form(grid, map(scores, grid))
 
@@ -106,33 +105,34 @@ def knfst_path(task: KernelTask, grid: Sequence[Params]) -> list[Cell]:
 # -- iterative methods ------------------------------------------------------------------------
 
 
-def svm_path(task: KernelTask, grid: Sequence[Params]) -> list[Cell]:
+def svm_path(kernels: SplitKernels, grid: Sequence[Params]) -> list[ScoredCell]:
     """Supervised SVM, one run of LIBSVM a cell; the gap (P - D)/(1 + |P|) is computed here."""
     cells = []
     for params in grid:
-        machine = KernelSVM(kernel="precomputed", contamination=None, **params).fit(task.K, task.y)
+        machine = KernelSVM(kernel="precomputed", contamination=None, **params)
+        machine.fit(kernels.K, kernels.y)
         beta = machine.dual_coef_
-        values = task.K @ beta
-        hinge = np.maximum(1.0 - task.y * (values + machine.intercept_), 0.0)
+        values = kernels.K @ beta
+        hinge = np.maximum(1.0 - kernels.y * (values + machine.intercept_), 0.0)
         primal = 0.5 * beta @ values + params["C"] * hinge.sum()
         gap = float((primal - np.abs(beta).sum() + 0.5 * beta @ values) / (1.0 + abs(primal)))
         status = "optimal" if gap <= _SVM_GAP else "not-converged"
-        scores = machine.score_samples(task.K_eval, diag=task.diag_eval)
-        cells.append(Cell(params, scores, gap, status))
+        scores = machine.score_samples(kernels.K_eval, diag=kernels.diag_eval)
+        cells.append(ScoredCell(params, scores, gap, status))
     return cells
 
 
 def svdd_path(
-    task: KernelTask,
+    kernels: SplitKernels,
     grid: Sequence[Params],
     *,
     p: float = 1.0,
     weigh: Callable[..., np.ndarray] | None = None,
     own: tuple[str, ...] = (),
-) -> list[Cell]:
+) -> list[ScoredCell]:
     """The SVDD family: lp-SVDD (parameter "p"), or a fixed p, optionally with sample weights.
 
-    ``weigh(task, **own parameters)`` gives the weights; ``own`` names those parameters in the
+    ``weigh(kernels, **own parameters)`` gives the weights; ``own`` names those parameters in the
     grid. "C" (or "nu", meaning C = 1/(nu · sum of positive weights)) and "C_neg" are the costs. A
     cell with p = 1 and C · sum of positive weights < 1 has no dual solution: status "infeasible".
     """
@@ -142,21 +142,21 @@ def svdd_path(
     for index, params in enumerate(grid):
         groups.setdefault(tuple(params[name] for name in own), []).append(index)
     for values, members in groups.items():
-        weights = np.ones(len(task.y))
+        weights = np.ones(len(kernels.y))
         if weigh is not None:
-            weights = weigh(task, **dict(zip(own, values, strict=True)))
+            weights = weigh(kernels, **dict(zip(own, values, strict=True)))
         kept = np.flatnonzero(weights > 0.0)
-        total = float(weights[(task.y > 0) & (weights > 0.0)].sum())
+        total = float(weights[(kernels.y > 0) & (weights > 0.0)].sum())
         cells = {i: _cost_cell(grid[i], p, total) for i in members}
-        solved = _solve_cells(task, kept, weights[kept], total, cells)
+        solved = _solve_cells(kernels, kept, weights[kept], total, cells)
         solutions |= solved
         supports |= dict.fromkeys(solved, kept)
-    centres = np.zeros((len(task.y), len(solutions)))
+    centres = np.zeros((len(kernels.y), len(solutions)))
     for column, (i, solution) in enumerate(solutions.items()):
-        centres[supports[i], column] = task.y[supports[i]] * solution.alpha
-    scores = dict(zip(solutions, distance_scores(task, centres).T, strict=True))
+        centres[supports[i], column] = kernels.y[supports[i]] * solution.alpha
+    scores = dict(zip(solutions, distance_scores(kernels, centres).T, strict=True))
     return [
-        Cell(params, scores.get(i), *_certificate(solutions.get(i)))
+        ScoredCell(params, scores.get(i), *_certificate(solutions.get(i)), CERTIFIED_RESOLUTION)
         for i, params in enumerate(grid)
     ]
 
@@ -167,12 +167,12 @@ def _cost_cell(params: Params, p: float, total: float) -> tuple[float, float, fl
     return params.get("p", p), cost, params.get("C_neg")
 
 
-def _solve_cells(task, kept, weights, total, cells) -> dict[int, Solution]:
+def _solve_cells(kernels, kept, weights, total, cells) -> dict[int, Solution]:
     """Solutions of the feasible cells of one weight vector, one path each.
 
     p = 1 has its own path: there, unlike for p > 1, some values of C are infeasible.
     """
-    K, y = task.K[np.ix_(kept, kept)], task.y[kept]
+    K, y = kernels.K[np.ix_(kept, kept)], kernels.y[kept]
     solutions: dict[int, Solution] = {}
     for is_box in (True, False):
         wanted = {

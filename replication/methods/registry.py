@@ -29,7 +29,7 @@ from lpsvdd.estimators import LpSVDD
 from lpsvdd.weighted import WeightedLpSVDD
 from lpsvdd.weights import sample_weights
 from replication.methods import paths
-from replication.methods.core import KernelTask, Method, Params
+from replication.methods.core import Method, Params, SplitKernels
 from replication.methods.grids import GRIDS
 
 
@@ -49,15 +49,15 @@ def construct_weighted(
     )
 
 
-def task_weights(weighting: str, task: KernelTask, **parameters: Any) -> np.ndarray:
-    """Sample weights of a task's training points."""
-    return sample_weights(weighting, task.K, task.y, task.X, **parameters)
+def kernel_weights(weighting: str, kernels: SplitKernels, **parameters: Any) -> np.ndarray:
+    """Sample weights of the training points."""
+    return sample_weights(weighting, kernels.K, kernels.y, kernels.X, **parameters)
 
 
 def _weighted(weighting: str, *own: str) -> tuple[Callable, Callable]:
     return (
         partial(construct_weighted, weighting, own),
-        partial(paths.svdd_path, weigh=partial(task_weights, weighting), own=own),
+        partial(paths.svdd_path, weigh=partial(kernel_weights, weighting), own=own),
     )
 
 

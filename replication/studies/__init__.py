@@ -17,7 +17,6 @@ import pandas as pd
 
 from replication.backends import SERIAL, Dask, Local, Serial
 from replication.experiment import (
-    TRIALS,
     all_datasets,
     available,
     expected_cost,
@@ -27,12 +26,14 @@ from replication.experiment import (
     signature,
     write_table,
 )
-from replication.protocol import COMPUTATION_VERSION, DEFAULTS, SETTINGS, Task
+from replication.methods.grids import NUS
+from replication.paper import COSTS, EXPONENTS, SETTINGS, TRIALS
+from replication.protocol import COMPUTATION_VERSION, DEFAULTS, Task
 from replication.provenance import read_record, record, write_record
 from replication.runner import HasKey, run
 from replication.store import Row, differences
-from replication.studies import grids, negatives, oracle, preparation, timing
-from replication.studies.common import C_GRID, NU_GRID, NU_LARGE, P_GRID, VariantTask
+from replication.studies import gain, general_solvers, negatives, preparation
+from replication.studies.common import LARGE_NUS, VariantTask
 
 
 def _tasks(names: list[str], trials: int, *, setting: str) -> list[Task]:
@@ -74,7 +75,7 @@ class Study:
         }
 
 
-_GRID = {"p": P_GRID, "c": C_GRID}
+_GRID = {"p": EXPONENTS, "c": COSTS}
 _PURE = signature("pure", DEFAULTS, paper_methods("pure"))["methods"]
 
 STUDIES = {
@@ -83,20 +84,20 @@ STUDIES = {
         Study(
             "fair_grid",
             "Does lp beat l1 and l2 when all range from the hard ball to the kernel mean?",
-            grids.fair_grid,
-            parameters=_GRID | {"nu": NU_GRID, "nu_large": NU_LARGE},
+            gain.fair_grid,
+            parameters=_GRID | {"nu": NUS, "nu_large": LARGE_NUS},
         ),
         Study(
             "support",
             "How do the number of support vectors and R^2 depend on p and c?",
-            grids.support,
-            parameters=_GRID | {"level": grids.SUPPORT_LEVEL},
-            finish=grids.summarise_support,
+            gain.support,
+            parameters=_GRID | {"level": gain.SUPPORT_LEVEL},
+            finish=gain.summarise_support,
         ),
         Study(
             "choice_of_p",
             "Which p is chosen, how often, and what does choosing it cost?",
-            grids.choice_of_p,
+            gain.choice_of_p,
             parameters=_GRID,
         ),
         Study(
@@ -119,30 +120,30 @@ STUDIES = {
             "In how many grid cells do labelled negatives carry any weight?",
             negatives.negative_weight,
             tasks=partial(_tasks, setting="negatives"),
-            parameters=_GRID | {"wide_p": negatives.WIDE_P, "wide_c": negatives.WIDE_C},
+            parameters=_GRID | {"wide_p": negatives.WIDE_EXPONENTS, "wide_c": negatives.WIDE_COSTS},
         ),
         Study(
             "negative_contest",
             "What do negatives add, in this model and in others?",
             negatives.negative_contest,
             tasks=partial(_tasks, setting="negatives"),
-            parameters=_GRID | {"wide_p": negatives.WIDE_P, "wide_c": negatives.WIDE_C},
+            parameters=_GRID | {"wide_p": negatives.WIDE_EXPONENTS, "wide_c": negatives.WIDE_COSTS},
         ),
         Study(
             "cvxpy_grid",
             "What do CVXPY's solvers return on the paper's grid?",
-            oracle.cvxpy_grid,
-            names=oracle.DATASETS,
-            trials=oracle.TRIALS,
-            parameters=_GRID | {"solvers": oracle.SOLVERS},
+            general_solvers.cvxpy_grid,
+            names=general_solvers.DATASETS,
+            trials=general_solvers.FIRST_TRIALS,
+            parameters=_GRID | {"solvers": general_solvers.SOLVERS},
         ),
         Study(
             "cvxpy_time",
             "How long does one cell take through CVXPY, and here?",
-            timing.cvxpy_time,
+            general_solvers.cvxpy_time,
             tasks=_first_splits,
             trials=1,
-            parameters={"sample": timing.SAMPLE, "large": timing.LARGE},
+            parameters={"sample": general_solvers.TIMED_CELLS, "large": general_solvers.LARGE},
         ),
     )
 }

@@ -18,43 +18,42 @@ of diag(Q); the solver and its certificate need nothing else.
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 
+from lpsvdd.kernels import squared_distances
 from lpsvdd.solver import Gram, Solution, solve, solve_path
-from replication.methods import METHODS, KernelTask
+from replication.methods import METHODS, ScoredCell, SplitKernels
+from replication.methods.paths import centre_cell
+from replication.paper import COSTS, EXPONENTS
 from replication.protocol import Task
 from replication.store import Row
-from replication.studies.common import (
-    C_GRID,
-    P_GRID,
-    Cell,
-    centre_scores,
-    contest,
-    mean_cell,
-)
-from replication.trial import prepare
+from replication.studies.common import contestant_rows, mean_cell
+from replication.trial import judge, prepare
 
-WIDE_P = (8 / 7, 3 / 2, 2.0, 5.0)
-WIDE_C = (1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3)
+WIDE_EXPONENTS = (8 / 7, 3 / 2, 2.0, 5.0)
+WIDE_COSTS = (1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3)
 WEIGHT_LEVEL = 1e-4
 """Negatives count as weightless when their multipliers sum to less than this (positives: >= 1)."""
 
 
-def grids(task: KernelTask) -> dict[str, list[Solution]]:
+def solve_grids(kernels: SplitKernels) -> dict[str, list[Solution]]:
     """Solutions on the paper's grid and on the wide one."""
+    K, y = kernels.K, kernels.y
     return {
-        "paper": solve_path(task.K, task.y, ps=P_GRID, cs=C_GRID, c_neg=C_GRID),
-        "wide": solve_path(task.K, task.y, ps=WIDE_P, cs=WIDE_C, c_neg=WIDE_C),
+        "paper": solve_path(K, y, ps=EXPONENTS, cs=COSTS, c_neg=COSTS),
+        "wide": solve_path(K, y, ps=WIDE_EXPONENTS, cs=WIDE_COSTS, c_neg=WIDE_COSTS),
     }
 
 
-def describe(task: KernelTask, grid: str, solutions: list[Solution]) -> Row:
+def describe(kernels: SplitKernels, grid: str, solutions: list[Solution]) -> Row:
     """Counts over the cells of one grid."""
-    negative = task.y < 0
+    negative = kernels.y < 0
     weighted, below, masses = 0, 0, []
     for found in solutions:
-        beta = task.y * found.alpha
-        distances = task.diag - 2.0 * task.K @ beta + beta @ task.K @ beta
+        beta = kernels.y * found.alpha
+        distances = squared_distances(kernels.K, beta, kernels.diag, beta @ kernels.K @ beta)
         mass = float(found.alpha[negative].sum())
         weighted += mass > WEIGHT_LEVEL
         below += found.radius_sq < distances[negative].min()
@@ -69,65 +68,57 @@ def describe(task: KernelTask, grid: str, solutions: list[Solution]) -> Row:
     }
 
 
-def sum_to_one(task: KernelTask, p: float, c: float, c_neg: float) -> Solution:
+def sum_to_one(kernels: SplitKernels, p: float, c: float, c_neg: float) -> Solution:
     """Solve the variant with 1'alpha = 1 (module docstring)."""
-    signed = Gram(K=task.K * np.outer(task.y, task.y), diag=task.y * task.diag, spread=1.0)
-    return solve(signed, p=p, c=np.where(task.y > 0, c, c_neg))
+    K, y = kernels.K, kernels.y
+    signed = Gram(K=K * np.outer(y, y), diag=y * kernels.diag, spread=1.0)
+    return solve(signed, p=p, c=np.where(y > 0, c, c_neg))
 
 
 def negative_weight(task: Task) -> list[Row]:
     """One row per grid."""
-    problem = prepare(task).kernel_task
+    kernels = prepare(task).kernels
     head = {"dataset": task.dataset, "trial": task.trial}
-    return [head | describe(problem, grid, found) for grid, found in grids(problem).items()]
+    return [head | describe(kernels, grid, found) for grid, found in solve_grids(kernels).items()]
 
 
-def _cells(task: KernelTask, solutions: list[Solution]) -> list[Cell]:
+def _cells(kernels: SplitKernels, solutions: list[Solution]) -> list[ScoredCell]:
     return [
-        ({"p": s.p, "c": s.c, "c_neg": s.c_neg}, centre_scores(task, task.y * s.alpha))
-        for s in solutions
+        centre_cell(kernels, kernels.y * s.alpha, p=s.p, c=s.c, c_neg=s.c_neg) for s in solutions
     ]
 
 
-def _without_negatives(task: KernelTask) -> list[Cell]:
-    positive = task.y > 0
+def _without_negatives(kernels: SplitKernels) -> list[ScoredCell]:
+    positive = kernels.y > 0
     cells = []
-    for found in solve_path(task.K[np.ix_(positive, positive)], ps=P_GRID, cs=C_GRID):
-        beta = np.zeros(len(task.y))
+    for found in solve_path(kernels.K[np.ix_(positive, positive)], ps=EXPONENTS, cs=COSTS):
+        beta = np.zeros(len(kernels.y))
         beta[positive] = found.alpha
-        cells.append(({"p": found.p, "c": found.c}, centre_scores(task, beta)))
+        cells.append(centre_cell(kernels, beta, p=found.p, c=found.c))
     return cells
 
 
-def _variant(task: KernelTask) -> list[Cell]:
-    cells = []
-    for p in P_GRID:
-        for c in C_GRID:
-            for c_neg in C_GRID:
-                alpha = sum_to_one(task, p, c, c_neg).alpha
-                params = {"p": p, "c": c, "c_neg": c_neg}
-                cells.append((params, centre_scores(task, task.y * alpha)))
-    return cells
-
-
-def _registered(task: KernelTask, name: str) -> list[Cell]:
-    """Cells of a method of the registry, on its default grid."""
-    return [(cell.params, cell.scores) for cell in METHODS["negatives", name].run(task)]
+def _sum_to_one_cells(kernels: SplitKernels) -> list[ScoredCell]:
+    return [
+        centre_cell(
+            kernels, kernels.y * sum_to_one(kernels, p, c, c_neg).alpha, p=p, c=c, c_neg=c_neg
+        )
+        for p, c, c_neg in product(EXPONENTS, COSTS, COSTS)
+    ]
 
 
 def negative_contest(task: Task) -> list[Row]:
     """Rows of all contestants on one split."""
     trial = prepare(task)
-    problem = trial.kernel_task
-    solved = grids(problem)
+    kernels = trial.kernels
+    solved = solve_grids(kernels)
     contestants = {
-        "lp with negatives": _cells(problem, solved["paper"]),
-        "lp with negatives, wide costs": _cells(problem, solved["wide"]),
-        "lp without negatives": _without_negatives(problem),
-        "kernel mean": [mean_cell(problem)],
-        "sum alpha = 1": _variant(problem),
-        "kernel mean difference": _registered(problem, "mean difference"),
-        "two-class SVM": _registered(problem, "SVM"),
+        "lp with negatives": _cells(kernels, solved["paper"]),
+        "lp with negatives, wide costs": _cells(kernels, solved["wide"]),
+        "lp without negatives": _without_negatives(kernels),
+        "kernel mean": [mean_cell(kernels)],
+        "sum alpha = 1": _sum_to_one_cells(kernels),
+        "kernel mean difference": METHODS["negatives", "mean difference"].run(kernels),
+        "two-class SVM": METHODS["negatives", "SVM"].run(kernels),
     }
-    head = {"dataset": task.dataset, "trial": task.trial}
-    return [head | contest(trial, name, cells)[0] for name, cells in contestants.items()]
+    return contestant_rows(task, {name: judge(trial, part) for name, part in contestants.items()})

@@ -16,7 +16,7 @@ from replication.methods import METHODS, Method
 from replication.protocol import DEFAULTS, Options, Task
 from replication.store import Row
 from replication.studies.common import VariantTask
-from replication.trial import chosen_row, evaluate, prepare
+from replication.trial import chosen, judge, outcome, prepare
 
 VARIANTS: dict[str, Options] = {
     "default": DEFAULTS,
@@ -79,14 +79,14 @@ def _rows(item: VariantTask, methods: tuple[Method, ...]) -> list[Row]:
     trial = prepare(item.task, item.options)
     found = []
     for method in methods:
-        row = chosen_row(evaluate(trial, method))
+        cell = chosen(judge(trial, method.run(trial.kernels)))
         found.append(
             {
                 "variant": item.variant,
                 "dataset": item.task.dataset,
                 "method": method.name,
                 "trial": item.task.trial,
-                "auc": row["auc"],
+                "auc": outcome(cell)["auc"],
             }
         )
     return found

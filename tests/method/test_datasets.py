@@ -13,30 +13,8 @@ from lpsvdd import datasets
 from lpsvdd.datasets import loader
 from lpsvdd.datasets.generate import CENTRES, triangle, waveform
 from lpsvdd.datasets.read import array_sha256, file_sha256, read_csv
+from replication.paper import SIZES as PAPER
 
-#: The paper's Table 1, typed in from the paper: total, positives, dimension.
-PAPER = {
-    "D1": (150, 50, 4),
-    "D2": (155, 123, 19),
-    "D3": (336, 52, 7),
-    "D4": (4000, 400, 256),
-    "D5": (336, 133, 64),
-    "D6": (625, 49, 4),
-    "D7": (178, 71, 13),
-    "D8": (900, 300, 21),
-    "D9": (306, 81, 3),
-    "D10": (506, 48, 13),
-    "D11": (214, 185, 9),
-    "D12": (306, 225, 3),
-    "D13": (443, 406, 7),
-    "D14": (768, 500, 8),
-    "D15": (683, 444, 9),
-    "D16": (528, 477, 8),
-    "D17": (177, 164, 13),
-    "D18": (699, 458, 9),
-    "D19": (306, 225, 3),
-    "D20": (1926, 1027, 784),
-}
 TARGETS = {
     "D1": "virginica",
     "D2": "LIVE",
@@ -85,8 +63,6 @@ def own_tables(tmp_path, monkeypatch) -> Path:
 def test_records_cover_the_paper_table():
     assert [r.id for r in datasets.RECORDS] == list(PAPER)
     for record in datasets.RECORDS:
-        printed = (record.paper.n, record.paper.positives, record.paper.dim)
-        assert printed == PAPER[record.id]
         assert record.target == TARGETS[record.id]
         assert record.source and record.licence and record.altered
 
@@ -95,7 +71,7 @@ def test_the_only_difference_to_the_paper_is_the_size_of_d5():
     differing = [r.id for r in datasets.RECORDS if (r.n, r.positives, r.dim) != PAPER[r.id]]
     assert differing == ["D5"]
     record = datasets.find("D5")
-    assert (record.n, record.paper.n) == (500, 336)
+    assert (record.n, PAPER["D5"].n) == (500, 336)
     assert "336" in record.note and "500" in record.note
 
 
@@ -189,7 +165,7 @@ def test_images_follow_the_sampling_rule():
 def test_catalogue_is_a_data_frame():
     frame = datasets.catalogue()
     assert frame.index.tolist() == list(PAPER)
-    assert frame.loc["D5", ["n", "paper_n"]].tolist() == [500, 336]
+    assert frame.loc["D5", ["n", "positives", "dim"]].tolist() == [500, 133, 64]
     assert {"name", "target", "positives", "dim", "source", "licence", "altered", "sha256"} <= set(
         frame.columns
     )

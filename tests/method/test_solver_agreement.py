@@ -11,7 +11,7 @@ from sklearn.svm import OneClassSVM
 from lpsvdd import solve, solve_path
 from lpsvdd.kernels import half_mean_distance, kernel_matrix, rbf_gamma
 from lpsvdd.reference import solve_dual, solve_primal
-from replication.benchmark.grid import COSTS, EXPONENTS
+from replication.paper import COSTS, EXPONENTS
 
 
 def problem(n_pos: int, n_neg: int = 0, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -28,7 +28,7 @@ def scores(K: np.ndarray, y: np.ndarray, alpha: np.ndarray) -> np.ndarray:
     return np.diag(K) - 2.0 * K @ (y * alpha)
 
 
-@pytest.mark.parametrize("n_neg", [0, 8], ids=["one-class", "negatives"])
+@pytest.mark.parametrize("n_neg", [0, 8], ids=["pure", "negatives"])
 @pytest.mark.parametrize("c", COSTS)
 @pytest.mark.parametrize("p", EXPONENTS)
 def test_agrees_with_cvxpy_on_the_papers_grid(p, c, n_neg):
@@ -45,7 +45,7 @@ def test_agrees_with_cvxpy_on_the_papers_grid(p, c, n_neg):
     assert scores(K, y, ours.alpha) == pytest.approx(scores(K, y, oracle.alpha), abs=1e-3)
 
 
-@pytest.mark.parametrize("n_neg", [0, 8], ids=["one-class", "negatives"])
+@pytest.mark.parametrize("n_neg", [0, 8], ids=["pure", "negatives"])
 @pytest.mark.parametrize("c", [0.1, 1.0, 3.0])
 @pytest.mark.parametrize("p", [4 / 3, 2.0, 5.0])
 def test_agrees_with_the_printed_dual_where_cvxpy_solves_it(p, c, n_neg):
@@ -55,7 +55,7 @@ def test_agrees_with_the_printed_dual_where_cvxpy_solves_it(p, c, n_neg):
     assert ours.alpha == pytest.approx(printed.alpha, abs=1e-4)
 
 
-@pytest.mark.parametrize("n_neg", [0, 8], ids=["one-class", "negatives"])
+@pytest.mark.parametrize("n_neg", [0, 8], ids=["pure", "negatives"])
 @pytest.mark.parametrize("c", [0.12, 0.5, 2.0])
 def test_p_one_agrees_with_cvxpy(c, n_neg):
     K, y = problem(12, n_neg)
@@ -124,7 +124,7 @@ def test_p_two_with_every_multiplier_positive_is_a_linear_system(c):
     assert solve(K, p=2.0, c=c).alpha == pytest.approx(weights / weights.sum(), abs=1e-7)
 
 
-@pytest.mark.parametrize("n_neg", [0, 8], ids=["one-class", "negatives"])
+@pytest.mark.parametrize("n_neg", [0, 8], ids=["pure", "negatives"])
 def test_the_path_gives_what_single_solves_give(n_neg):
     K, y = problem(14, n_neg)
     ps, cs = [1.0, 32 / 31, 1.5, 20.0], [1e-3, 0.1, 1.0]

@@ -17,7 +17,7 @@ CS = (1e-2, 1e-1, 1.0)
 
 @pytest.fixture(scope="module", params=["D1", "D7", "D12"])
 def task(request: pytest.FixtureRequest):
-    return prepare(Task(request.param, "negatives", 0)).kernel_task
+    return prepare(Task(request.param, "negatives", 0)).kernels
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -14,7 +14,7 @@ from lpsvdd.reference import solve_dual
 from lpsvdd.solver import solve
 from replication.benchmark import (
     PROFILES,
-    Cell,
+    GridCell,
     Profile,
     all_cells,
     make_problem,
@@ -23,11 +23,26 @@ from replication.benchmark import (
     run,
 )
 from replication.benchmark import contestants as who
-from replication.benchmark.grid import COSTS, EXPONENTS, SETTINGS, p1_cells, sample_cells
 from replication.benchmark.plots import save_all, solved_map, time_against_n
-from replication.benchmark.report import certified, costs, disagreements, memory, ratios, targets
-from replication.benchmark.run import COLUMNS, SOLVED_GAP, Task, _row, describe_environment, referee
+from replication.benchmark.problems import p1_cells, sample_cells
+from replication.benchmark.report import (
+    certified,
+    costs,
+    disagreements,
+    memory,
+    ratios,
+    requirements,
+)
+from replication.benchmark.run import (
+    COLUMNS,
+    SOLVED_GAP,
+    Measurement,
+    _row,
+    certified_gap,
+    describe_environment,
+)
 from replication.cli import build
+from replication.paper import COSTS, EXPONENTS, SETTINGS
 
 TINY = Profile(
     sizes=(12,),
@@ -39,7 +54,7 @@ TINY = Profile(
     limits={12: 20.0, 30: 20.0},
     p1_sizes=(12,),
     memory_size=30,
-    memory_cells=(Cell(1.5, 0.1),),
+    memory_cells=(GridCell(1.5, 0.1),),
 )
 
 
@@ -56,7 +71,7 @@ def table(table_path):
 def test_the_grid_is_the_papers():
     assert len(EXPONENTS) == 10 and len(COSTS) == 4
     assert EXPONENTS[0] == 32 / 31 and EXPONENTS[-1] == 20.0
-    assert len(all_cells("one-class")) == 40 and len(all_cells("negatives")) == 160
+    assert len(all_cells("pure")) == 40 and len(all_cells("negatives")) == 160
     assert all(12 * cell.c > 1.0 for cell in p1_cells(12))
 
 
@@ -86,27 +101,27 @@ def test_data_follow_the_protocol(setting):
 
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_referee_sees_the_difference_between_right_and_wrong(setting):
-    cell = Cell(2.0, 1.0, None if setting == "one-class" else 0.1)
+    cell = GridCell(2.0, 1.0, None if setting == "pure" else 0.1)
     K, y = make_problem(16, setting)
     good = solve(K, y, p=cell.p, c=cell.costs(y)).alpha
-    assert referee(16, setting, cell, good) <= 1e-9
-    assert referee(16, setting, cell, 3.0 * good - 1e-12) <= 1e-8  # made feasible first
-    assert referee(16, setting, cell, np.where(y > 0, 1.0, 0.0)) > SOLVED_GAP
-    assert referee(16, setting, cell, None) == np.inf
-    assert referee(16, setting, cell, np.full(16, np.nan)) == np.inf
-    assert referee(16, setting, cell, np.zeros(16)) == np.inf
+    assert certified_gap(16, setting, cell, good) <= 1e-9
+    assert certified_gap(16, setting, cell, 3.0 * good - 1e-12) <= 1e-8  # made feasible first
+    assert certified_gap(16, setting, cell, np.where(y > 0, 1.0, 0.0)) > SOLVED_GAP
+    assert certified_gap(16, setting, cell, None) == np.inf
+    assert certified_gap(16, setting, cell, np.full(16, np.nan)) == np.inf
+    assert certified_gap(16, setting, cell, np.zeros(16)) == np.inf
 
 
 def test_referee_bounds_the_distance_to_the_optimum_found_by_another_solver():
-    cell = Cell(1.5, 1.0)
-    K, y = make_problem(16, "one-class")
+    cell = GridCell(1.5, 1.0)
+    K, y = make_problem(16, "pure")
     best = solve_dual(K, y, cell.p, cell.c).value
     worse = np.random.default_rng(0).dirichlet(np.ones(16))
     q = cell.p / (cell.p - 1.0)
     power = (1.0 - 1.0 / cell.p) * (cell.c * cell.p) ** (-1.0 / (cell.p - 1.0))
     value = 1.0 - worse @ K @ worse - power * np.sum(worse**q)
     # The gap is (P - D)/(1 + |P|) in units of s <= 1 here, so it exceeds the relative loss in D.
-    assert referee(16, "one-class", cell, worse) >= (best - value) / (1.0 + abs(best)) - 1e-6
+    assert certified_gap(16, "pure", cell, worse) >= (best - value) / (1.0 + abs(best)) - 1e-6
     assert best > value
 
 
@@ -132,19 +147,19 @@ def test_cells_that_were_not_run_are_neither_solved_nor_failed(table):
 
 def test_a_solver_that_is_not_installed_is_neither_solved_nor_failed(monkeypatch):
     monkeypatch.setattr(who, "find_spec", lambda package: None if package == "ecos" else package)
-    cell = Cell(2.0, 1.0)
-    answer = who.measure(who.ECOS, 12, "one-class", cell, 20.0)
+    cell = GridCell(2.0, 1.0)
+    answer = who.measure(who.ECOS, 12, "pure", cell, 20.0)
     assert answer.status == "not installed" and answer.alpha is None
-    row = _row(Task("grid", who.ECOS, "one-class", 12, (cell,)), cell, answer, 1.0)
+    row = _row(Measurement("grid", who.ECOS, "pure", 12, (cell,)), cell, answer, 1.0)
     assert row["status"] == "not installed"
     assert row["solved"] == row["gap"] == row["seconds"] == ""
 
 
 def test_ours_solves_every_cell(table):
     counts = certified(table).set_index(["setting", "contestant"])["solved"]
-    for name in (who.OURS, who.PATH):
-        assert counts["one-class", name] == 40 and counts["negatives", name] == 160
-    p_one = table[(table["experiment"] == "p = 1") & (table["contestant"] == who.OURS)]
+    for name in (who.COLD, who.PATH):
+        assert counts["pure", name] == 40 and counts["negatives", name] == 160
+    p_one = table[(table["experiment"] == "p = 1") & (table["contestant"] == who.COLD)]
     assert p_one["solved"].all()
 
 
@@ -155,7 +170,7 @@ def test_one_class_svm_is_judged_on_the_same_problem(table):
 
 def test_summaries_of_a_small_table_by_hand():
     def row(experiment, contestant, c, seconds, gap, **more):
-        base = {"setting": "one-class", "n": 50, "p": 2.0, "c_neg": 0.0, "status": "optimal"}
+        base = {"setting": "pure", "n": 50, "p": 2.0, "c_neg": 0.0, "status": "optimal"}
         measured = {"c": c, "seconds": seconds, "gap": gap, "n_iter": 3.0}
         known = {"cholesky_units": seconds, "wall_seconds": 2 * seconds, "memory": np.nan}
         times = {"solver_seconds": seconds}
@@ -164,15 +179,15 @@ def test_summaries_of_a_small_table_by_hand():
 
     table = pd.DataFrame(
         [
-            row("grid", who.OURS, 0.1, 1.0, 1e-10),
-            row("grid", who.OURS, 1.0, 2.0, 1e-10),
+            row("grid", who.COLD, 0.1, 1.0, 1e-10),
+            row("grid", who.COLD, 1.0, 2.0, 1e-10),
             row("path", who.PATH, 0.1, 0.5, 1e-10),
             row("path", who.PATH, 1.0, 0.5, 1e-10),
-            row("turns", who.OURS, "", 3.0, np.nan),
+            row("turns", who.COLD, "", 3.0, np.nan),
             row("turns", who.PATH, "", 1.0, np.nan),
             row("grid", who.CLARABEL, 0.1, 30.0, 1e-8),
             row("grid", who.CLARABEL, 1.0, 1.0, 1e-3),  # claims optimal, is not: no ratio
-            row("memory", who.OURS, 1.0, 1.0, 1e-10, status="pages", n=2000, memory=4.5),
+            row("memory", who.COLD, 1.0, 1.0, 1e-10, status="pages", n=2000, memory=4.5),
         ]
     )
     table["solved"] = table["solved"].astype("boolean")
@@ -186,10 +201,10 @@ def test_summaries_of_a_small_table_by_hand():
     claims = disagreements(table).set_index("contestant")
     assert claims.loc[who.CLARABEL, "claimed_not_solved"] == 1
     assert memory(table)["memory"].tolist() == [4.5]
-    met = targets(table).set_index("quantity")["met"]
+    met = requirements(table).set_index("quantity")["met"]
     assert met["CVXPY+Clarabel / ours, n = 50"] and met["CVXPY+Clarabel / path, n = 50"]
     assert met["path / cold, 40 cells, n = 50"]
-    assert not met["certified cells, one-class, n = 50, lpsvdd"]  # two cells are not forty
+    assert not met["certified cells, pure, n = 50, lpsvdd"]  # two cells are not forty
 
 
 def test_report_names_every_part(table):
@@ -200,7 +215,7 @@ def test_report_names_every_part(table):
 
 def test_resume_measures_only_what_is_missing(table_path, tmp_path):
     lines = table_path.read_text().splitlines(keepends=True)
-    missing = next(k for k, line in enumerate(lines) if line.startswith(f"grid,{who.OURS},"))
+    missing = next(k for k, line in enumerate(lines) if line.startswith(f"grid,{who.COLD},"))
     copy = tmp_path / "part.csv"
     kept = "".join(lines[:missing] + lines[missing + 1 :])
     copy.write_text(kept)
@@ -212,11 +227,11 @@ def test_resume_measures_only_what_is_missing(table_path, tmp_path):
 
 def test_a_contestant_that_hangs_is_stopped_and_the_next_one_still_runs():
     with who.Worker() as worker:
-        arguments = (who.OURS, 12, "one-class", Cell(2.0, 1.0), 20.0)
+        arguments = (who.COLD, 12, "pure", GridCell(2.0, 1.0), 20.0)
         with pytest.raises(KeyError, match="nobody"):  # a mistake here is not a result
             worker.call("measure", "nobody", *arguments[1:], limit=60.0)
         started = time.perf_counter()
-        stopped = worker.call("measure_memory", 2500, "one-class", Cell(2.0, 1.0), limit=0.05)
+        stopped = worker.call("measure_memory", 2500, "pure", GridCell(2.0, 1.0), limit=0.05)
         assert stopped.status == "time limit" and stopped.alpha is None
         assert time.perf_counter() - started < 10.0
         assert worker.call("measure", *arguments, limit=60.0).status == "optimal"
@@ -236,9 +251,9 @@ def test_figures(table, tmp_path):
     paths = save_all(table[table["setting"] == "negatives"], tmp_path)
     assert [p.name for p in paths] == ["time-negatives.svg", "solved-negatives-12.svg"]
     assert all(p.stat().st_size > 1000 for p in paths)
-    assert {line.get_label() for line in time_against_n(table).axes[0].containers} >= {who.OURS}
+    assert {line.get_label() for line in time_against_n(table).axes[0].containers} >= {who.COLD}
     titles = [ax.get_title() or ax.get_title("left") for ax in solved_map(table, 12).axes]
-    assert f"{who.OURS}\n40 of 40" in titles and f"{who.SCS}\n0 of 0" in titles
+    assert f"{who.COLD}\n40 of 40" in titles and f"{who.SCS}\n0 of 0" in titles
     with pytest.raises(ValueError, match="n = 13"):
         solved_map(table, 13)
 

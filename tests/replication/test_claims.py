@@ -17,13 +17,13 @@ from replication.claims import (
     VERDICTS,
     LedgerError,
     bound,
-    controls,
+    consistency,
     judge,
     markdown_table,
     mathematics,
-    printed,
     read_ledger,
-    rerun,
+    reproduction,
+    studies,
 )
 from replication.claims.ledger import finding, load_checks
 
@@ -87,13 +87,13 @@ def test_two_claims_with_one_id_are_refused(tmp_path):
 
 def test_checks_can_come_to_the_other_verdict(monkeypatch):
     """With corrected inputs the errata vanish, so the checks do look at their inputs."""
-    assert printed.bold_is_best("D17", "lp-SVDD").verdict == "holds"
-    assert printed.row_labels(["D4", "D5"], "D4", "D5").verdict == "holds"
-    assert printed.printed_improvement("D17", 10, "l1-SVDD").verdict == "erratum"
+    assert consistency.bold_is_best("D17", "lp-SVDD").verdict == "holds"
+    assert consistency.row_labels(["D4", "D5"], "D4", "D5").verdict == "holds"
+    assert consistency.printed_improvement("D17", 10, "l1-SVDD").verdict == "erratum"
     assert bound.squared_in_theorem_5(kappa=1.0).verdict == "holds"
     assert mathematics.strong_duality(tolerance=0.0).verdict == "not reproduced"
-    monkeypatch.setattr(mathematics, "COSTS", (0.1,))
-    assert mathematics.strong_duality().facts["cases"] == len(mathematics.EXPONENTS)
+    monkeypatch.setattr(mathematics, "SAMPLE_COSTS", (0.1,))
+    assert mathematics.strong_duality().facts["cases"] == len(mathematics.SAMPLE_EXPONENTS)
 
 
 @pytest.fixture
@@ -119,13 +119,13 @@ def test_checks_of_the_rerun_follow_the_table(changed):
         table.loc[table["method"].str.startswith("lp-SVDD"), "auc"] = value
 
     changed("pure", perfect)
-    assert rerun.rerun_wins("pure", "l1-SVDD").verdict == "holds"
-    assert rerun.rerun_place("pure", "lp-SVDD", 1).verdict == "holds"
-    assert rerun.rerun_against("pure", ["GP", "KPCA"]).verdict == "holds"
-    assert rerun.rerun_improvement("D1", 13, ["l1-SVDD", "l2-SVDD"]).verdict == "holds"
+    assert reproduction.rerun_wins("pure", "l1-SVDD").verdict == "holds"
+    assert reproduction.rerun_place("pure", "lp-SVDD", 1).verdict == "holds"
+    assert reproduction.rerun_against("pure", ["GP", "KPCA"]).verdict == "holds"
+    assert reproduction.rerun_improvement("D1", 13, ["l1-SVDD", "l2-SVDD"]).verdict == "holds"
     changed("pure", lambda table: perfect(table, -1.0))
-    assert rerun.rerun_wins("pure", "l2-SVDD").verdict == "not reproduced"
-    assert rerun.rerun_order("pure", "lp-SVDD", "l1-SVDD").verdict == "not reproduced"
+    assert reproduction.rerun_wins("pure", "l2-SVDD").verdict == "not reproduced"
+    assert reproduction.rerun_order("pure", "lp-SVDD", "l1-SVDD").verdict == "not reproduced"
 
 
 def test_checks_of_the_controls_follow_their_tables(changed):
@@ -136,30 +136,30 @@ def test_checks_of_the_controls_follow_their_tables(changed):
         return change
 
     changed("fair_grid", better("l1, nu grid", -30.0))
-    assert controls.slack_norm_or_grid().verdict == "holds"
+    assert studies.slack_norm_or_grid().verdict == "holds"
     changed("fair_grid", better("l1, nu grid", 60.0))
-    assert controls.slack_norm_or_grid().verdict == "not reproduced"
+    assert studies.slack_norm_or_grid().verdict == "not reproduced"
     changed("choice_of_p", better("p tuned", -50.0))
-    assert controls.tuned_exponent().verdict == "not reproduced"
+    assert studies.tuned_exponent().verdict == "not reproduced"
     changed("choice_of_p", better("p tuned", 100.0))
-    assert controls.larger_validation_set().verdict == "not reproduced"
+    assert studies.larger_validation_set().verdict == "not reproduced"
     changed("negative_weight", lambda table: table.__setitem__("with_weight", table["cells"]))
-    assert controls.weight_of_negatives().verdict == "holds"
-    assert controls.target_class("D1", "virginica", near=1e6).verdict == "undecidable"
-    assert controls.target_class("D1", "setosa", near=1e6).verdict == "holds"
+    assert studies.weight_of_negatives().verdict == "holds"
+    assert studies.target_class("D1", "virginica", near=1e6).verdict == "undecidable"
+    assert studies.target_class("D1", "setosa", near=1e6).verdict == "holds"
     changed("negative_contest", better("lp with negatives", -2.0))
-    assert controls.gain_from_negatives().verdict == "not reproduced"
+    assert studies.gain_from_negatives().verdict == "not reproduced"
     changed("negative_contest", better("lp with negatives", 60.0))
-    assert controls.gain_from_negatives().verdict == "holds"
+    assert studies.gain_from_negatives().verdict == "holds"
     changed("cvxpy_grid", lambda table: table.__setitem__("gap", 0.0))
-    assert controls.general_solvers().verdict == "holds"
+    assert studies.general_solvers().verdict == "holds"
     changed("cvxpy_grid", lambda table: table.__setitem__("gap", 1.0))
-    assert controls.general_solvers().verdict == "not reproduced"
+    assert studies.general_solvers().verdict == "not reproduced"
     changed("bound_coverage", lambda table: table.__setitem__("coverage_paper", 0.5))
-    assert controls.bound_coverage().verdict == "not reproduced"
+    assert studies.bound_coverage().verdict == "not reproduced"
     changed("bound_samplesize", lambda table: table.__setitem__("n", 10**9))
-    assert controls.bound_sample_size().verdict == "not reproduced"
-    assert controls.bound_at_one(n=10.0).verdict == "not reproduced"
+    assert studies.bound_sample_size().verdict == "not reproduced"
+    assert studies.bound_at_one(n=10.0).verdict == "not reproduced"
 
 
 def test_joint_form_effect_is_half_the_cost():

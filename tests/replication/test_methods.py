@@ -17,11 +17,12 @@ from lpsvdd.estimators import LpSVDD
 from lpsvdd.kernels import half_mean_distance, kernel_diagonal, kernel_matrix, rbf_gamma
 from lpsvdd.preprocessing import preprocessor
 from lpsvdd.weighted import WeightedLpSVDD
-from replication import printed
-from replication.methods import METHODS, KernelTask, paths
-from replication.methods.grids import C_PAPER, NU, P_PAPER
-from replication.protocol import Task
-from replication.trial import prepare
+from replication.methods import METHODS, SplitKernels, paths
+from replication.methods.grids import NUS
+from replication.paper import COSTS, EXPONENTS, METHOD_NAMES
+from replication.printed import printed_auc
+from replication.protocol import CERTIFIED_RESOLUTION, Task
+from replication.trial import judge, prepare
 
 SHIPPED = [record.id for record in datasets.RECORDS if record.kind != "user"]
 KEYS = list(METHODS)
@@ -43,9 +44,9 @@ def prepared(name, setting, most=None):
     return X, Z, data.y[train], gamma
 
 
-def as_task(X, Z, y, gamma=None, kernel="rbf"):
+def as_kernels(X, Z, y, gamma=None, kernel="rbf"):
     options = {"kernel": kernel, "gamma": gamma}
-    return KernelTask(
+    return SplitKernels(
         K=kernel_matrix(X, **options),
         y=y,
         K_eval=kernel_matrix(Z, X, **options),
@@ -64,8 +65,9 @@ def wine(setting):
 
 @pytest.mark.parametrize("setting", ["pure", "negatives"])
 def test_every_printed_method_is_registered(setting):
-    ours = [name for where, name in METHODS if where == setting]
-    assert ours[: len(printed.methods(setting))] == printed.methods(setting)
+    registered = [name for where, name in METHODS if where == setting]
+    assert tuple(registered[: len(METHOD_NAMES[setting])]) == METHOD_NAMES[setting]
+    assert tuple(printed_auc(setting)["method"].unique()) == METHOD_NAMES[setting]
 
 
 def test_paper_grids():
@@ -74,8 +76,8 @@ def test_paper_grids():
     assert sizes["pure", "l2-SVDD"] == 4 and sizes["negatives", "l1-SVDD-"] == 16
     assert sizes["pure", "KNFST"] == 1 and sizes["negatives", "KNFST-"] == 1
     grid = METHODS["pure", "lp-SVDD"].grid
-    assert [(cell["p"], cell["C"]) for cell in grid] == [(p, c) for p in P_PAPER for c in C_PAPER]
-    assert P_PAPER == (32 / 31, 16 / 15, 8 / 7, 6 / 5, 4 / 3, 3 / 2, 2, 5 / 2, 5, 20)
+    assert [(cell["p"], cell["C"]) for cell in grid] == [(p, c) for p in EXPONENTS for c in COSTS]
+    assert EXPONENTS == (32 / 31, 16 / 15, 8 / 7, 6 / 5, 4 / 3, 3 / 2, 2, 5 / 2, 5, 20)
     assert METHODS["negatives", "KNFST-"].grid == [{"variant": "A"}]
 
 
@@ -93,7 +95,7 @@ def test_methods_are_plain_data_and_can_be_sent_to_another_process(key):
 
 def test_named_grids():
     method = METHODS["pure", "l1-SVDD"].using("nu")
-    assert [cell["nu"] for cell in method.grid] == list(NU)
+    assert [cell["nu"] for cell in method.grid] == list(NUS)
     assert METHODS["pure", "l1-SVDD"].grid != method.grid
     with pytest.raises(KeyError, match="paper, nu, wide"):
         method.using("narrow")
@@ -108,13 +110,13 @@ def test_path_gives_what_the_estimator_of_each_cell_gives(key, kernel):
     method = METHODS[key]
     X, Z, y, gamma = wine(method.setting)
     X = X + 0.5 * (kernel == "linear")  # off centre, so that the linear kernel matters
-    task = as_task(X, Z, y, gamma, kernel)
+    kernels = as_kernels(X, Z, y, gamma, kernel)
     options = {"kernel": kernel, "contamination": 0.1} | (
         {"gamma": gamma} if kernel == "rbf" else {}
     )
     for name, grid in method.grids.items():
         picked = grid[:: max(1, len(grid) // 6)]
-        for cell in method.path(task, picked):
+        for cell in method.path(kernels, picked):
             if cell.scores is None:
                 assert cell.status == "infeasible" and name in ("paper", "wide")
                 continue
@@ -127,8 +129,8 @@ def test_path_gives_what_the_estimator_of_each_cell_gives(key, kernel):
 @every_method
 def test_cells_come_in_the_order_of_the_grid_with_their_certificate(key):
     method = METHODS[key]
-    task = as_task(*wine(method.setting))
-    cells = method.run(task)
+    kernels = as_kernels(*wine(method.setting))
+    cells = method.run(kernels)
     assert [cell.params for cell in cells] == list(method.grid)
     for cell in cells:
         if method.name in CLOSED:
@@ -139,15 +141,15 @@ def test_cells_come_in_the_order_of_the_grid_with_their_certificate(key):
             assert cell.status == "optimal"
             assert cell.gap <= (1e-3 if method.name == "SVM" else 1e-9)
         if cell.scores is not None:
-            assert cell.scores.shape == (len(task.K_eval),)
+            assert cell.scores.shape == (len(kernels.K_eval),)
 
 
 def test_picking_cells_does_not_change_their_scores():
     method = METHODS["negatives", "lp-SVDD-"]
-    task = as_task(*wine("negatives"))
+    kernels = as_kernels(*wine("negatives"))
     picked = [method.grid[i] for i in (77, 3, 150)]
-    few = method.path(task, picked)
-    whole = {json.dumps(cell.params): cell for cell in method.run(task)}
+    few = method.path(kernels, picked)
+    whole = {json.dumps(cell.params): cell for cell in method.run(kernels)}
     for cell in few:
         same = whole[json.dumps(cell.params)]
         np.testing.assert_allclose(cell.scores, same.scores, atol=2e-4)
@@ -158,27 +160,27 @@ def test_picking_cells_does_not_change_their_scores():
 
 def test_l1_cells_below_one_over_n_are_infeasible():
     X, Z, y, gamma = wine("pure")  # 35 positives: 1e-3 and 1e-2 are below 1/n
-    cells = METHODS["pure", "l1-SVDD"].run(as_task(X, Z, y, gamma))
+    cells = METHODS["pure", "l1-SVDD"].run(as_kernels(X, Z, y, gamma))
     assert [cell.status for cell in cells] == ["infeasible", "infeasible", "optimal", "optimal"]
     assert [cell.params["C"] for cell in cells if cell.scores is None] == [1e-3, 1e-2]
 
 
 def test_weighted_cells_are_infeasible_by_the_sum_of_weights():
     X, Z, y, gamma = wine("pure")
-    task = as_task(X, Z, y, gamma)
-    for cell in METHODS["pure", "DW-SVDD"].run(task):
+    kernels = as_kernels(X, Z, y, gamma)
+    for cell in METHODS["pure", "DW-SVDD"].run(kernels):
         total = weights.density(X, k=cell.params["k"]).sum()
         assert (cell.scores is None) == (cell.params["C"] * total < 1.0)
 
 
 @pytest.mark.parametrize("name", ["l1-SVDD", "P-SVDD", "DW-SVDD", "GL-SVDD"])
 def test_every_cell_of_the_nu_grid_is_feasible(name):
-    task = as_task(*wine("pure"))
-    cells = METHODS["pure", name].using("nu").run(task)
+    kernels = as_kernels(*wine("pure"))
+    cells = METHODS["pure", name].using("nu").run(kernels)
     assert {cell.status for cell in cells} == {"optimal"}
-    mean = METHODS["pure", "kernel mean"].run(task)[0].scores
+    mean = METHODS["pure", "kernel mean"].run(kernels)[0].scores
     if name == "l1-SVDD":
-        np.testing.assert_allclose(cells[-1].scores, mean, atol=2 * paths.RESOLUTION)  # nu = 1
+        np.testing.assert_allclose(cells[-1].scores, mean, atol=2 * CERTIFIED_RESOLUTION)  # nu = 1
 
 
 def test_scores_hold_the_digits_that_the_certificate_supports(monkeypatch):
@@ -189,12 +191,11 @@ def test_scores_hold_the_digits_that_the_certificate_supports(monkeypatch):
     def aucs(tol):
         with monkeypatch.context() as patch:
             patch.setattr(paths, "solve_path", partial(paths.solve_path, tol=tol))
-            return np.array(
-                [trial.aucs(cell.scores) for cell in paths.svdd_path(trial.kernel_task, grid)]
-            )
+            cells = judge(trial, paths.svdd_path(trial.kernels, grid))
+            return np.array([(cell.auc_val, cell.auc) for cell in cells])
 
     np.testing.assert_allclose(aucs(1e-9), aucs(1e-12), atol=0.5)
-    monkeypatch.setattr(paths, "RESOLUTION", 1e-15)
+    monkeypatch.setattr(paths, "CERTIFIED_RESOLUTION", 1e-15)
     assert np.abs(aucs(1e-9) - aucs(1e-12)).max() > 2.0
 
 
@@ -203,7 +204,7 @@ def test_uncertified_cells_say_so(monkeypatch):
     method = METHODS["pure", "lp-SVDD"]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
-        cells = method.path(as_task(*wine("pure")), [{"p": 2.0, "C": 1.0}])
+        cells = method.path(as_kernels(*wine("pure")), [{"p": 2.0, "C": 1.0}])
     assert any(w.category is ConvergenceWarning for w in caught)
     assert cells[0].status == "not-converged" and cells[0].gap > 1e-13
     assert np.isfinite(cells[0].scores).all()
@@ -246,14 +247,14 @@ def test_weights_of_one_are_no_weights():
 
 def test_without_inputs_the_neighbours_come_from_the_kernel():
     X, Z, y, gamma = wine("pure")
-    task = as_task(X, Z, y, gamma)
-    blind = KernelTask(task.K, task.y, task.K_eval, task.diag, task.diag_eval)
+    kernels = as_kernels(X, Z, y, gamma)
+    blind = SplitKernels(kernels.K, kernels.y, kernels.K_eval, kernels.diag, kernels.diag_eval)
     params = [{"k": 5, "C": 1.0}]
     cell = METHODS["pure", "DW-SVDD"].path(blind, params)[0]
     model = METHODS["pure", "DW-SVDD"].make(params[0], kernel="precomputed", contamination=0.1)
-    expected = model.fit(task.K).score_samples(task.K_eval)
-    np.testing.assert_allclose(cell.scores, expected, atol=2 * paths.RESOLUTION)
-    with_inputs = METHODS["pure", "DW-SVDD"].path(task, params)[0]
+    expected = model.fit(kernels.K).score_samples(kernels.K_eval)
+    np.testing.assert_allclose(cell.scores, expected, atol=2 * CERTIFIED_RESOLUTION)
+    with_inputs = METHODS["pure", "DW-SVDD"].path(kernels, params)[0]
     assert not np.allclose(cell.scores, with_inputs.scores)
 
 
@@ -269,11 +270,11 @@ def test_unknown_weighting_is_refused():
 
 def assert_finite(name, most):
     for setting in ("pure", "negatives"):
-        task = as_task(*prepared(name, setting, most))
+        kernels = as_kernels(*prepared(name, setting, most))
         for (where, _), method in METHODS.items():
             if where != setting:
                 continue
-            cells = method.run(task)
+            cells = method.run(kernels)
             scored = [cell for cell in cells if cell.scores is not None]
             assert scored, (name, method.name)
             for cell in scored:

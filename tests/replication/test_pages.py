@@ -72,6 +72,7 @@ def test_summary_by_method(rows):
 def test_grids_of_the_notebook_replace_only_those_of_lp():
     published = ["32/31", "16/15", "8/7", "6/5", "4/3", "3/2", "2", "5/2", "5", "20"]
     assert pages.methods_with("pure", published, [0.001, 0.01, 0.1, 1.0]) == paper_methods("pure")
+    assert pages.methods_with("pure", [], []) == paper_methods("pure")
     own = {m.name: m for m in pages.methods_with("negatives", [1, "3/2"], [0.1])}
     assert [cell["p"] for cell in own["lp-SVDD-"].grid] == [1.0, 1.5]
     assert all(cell["C_neg"] == 0.1 for cell in own["lp-SVDD-"].grid)

@@ -23,7 +23,7 @@ from replication.methods import METHODS
 from replication.protocol import DEFAULTS, Options, Task, auc, select, split, trial_seed
 from replication.runner import run
 from replication.store import ResultsError
-from replication.trial import COLUMNS, CellRecord, chosen_row, evaluate, prepare, run_trial
+from replication.trial import COLUMNS, JudgedCell, chosen_row, judge, prepare, run_trial
 
 CHEAP = [METHODS["pure", name] for name in ("GP", "KPCA", "l1-SVDD", "l2-SVDD")]
 
@@ -59,37 +59,37 @@ def test_seeds_are_fixed_for_good() -> None:
 def test_both_settings_share_the_partition_and_the_evaluated_rows() -> None:
     pure, both = (prepare(Task("D7", setting, 1)) for setting in ("pure", "negatives"))
     assert np.array_equal(pure.y_test, both.y_test)
-    assert set(pure.kernel_task.y) == {1} and set(both.kernel_task.y) == {1, -1}
-    assert (both.kernel_task.y == 1).sum() == len(pure.kernel_task.y)
+    assert set(pure.kernels.y) == {1} and set(both.kernels.y) == {1, -1}
+    assert (both.kernels.y == 1).sum() == len(pure.kernels.y)
     # the scaler sees positives only, so the positive training rows are the same
-    assert np.allclose(both.kernel_task.X[both.kernel_task.y == 1], pure.kernel_task.X)
+    assert np.allclose(both.kernels.X[both.kernels.y == 1], pure.kernels.X)
 
 
 def test_preparation_of_a_trial() -> None:
     trial = prepare(Task("D7", "pure", 0))
-    X, K = trial.kernel_task.X, trial.kernel_task.K
+    X, K = trial.kernels.X, trial.kernels.K
     assert np.allclose(np.linalg.norm(X, axis=1), 1.0)
     distances = np.linalg.norm(X[:, None] - X[None], axis=2)
     width = distances[np.triu_indices(len(X), 1)].mean() / 2
     assert trial.width == pytest.approx(width)
     assert np.allclose(K, np.exp(-(distances**2) / (2 * width**2)))
     plain = prepare(Task("D7", "pure", 0), Options(unit_norm=False))
-    assert np.allclose(plain.kernel_task.X.mean(axis=0), 0.0)
-    assert np.allclose(plain.kernel_task.X.std(axis=0), 1.0)
+    assert np.allclose(plain.kernels.X.mean(axis=0), 0.0)
+    assert np.allclose(plain.kernels.X.std(axis=0), 1.0)
 
 
 def test_formula_s2_is_a_narrower_width() -> None:
-    one = prepare(Task("D1", "pure", 0), Options(formula="s2")).kernel_task.K
-    other = prepare(Task("D1", "pure", 0), Options(width_factor=2**-0.5)).kernel_task.K
+    one = prepare(Task("D1", "pure", 0), Options(formula="s2")).kernels.K
+    other = prepare(Task("D1", "pure", 0), Options(width_factor=2**-0.5)).kernels.K
     assert np.allclose(one, other)
 
 
 def test_test_rows_do_not_influence_training() -> None:
     """Missing values are filled and features scaled with training positives alone."""
     trial = prepare(Task("D17", "negatives", 2))
-    assert np.all(np.isfinite(trial.kernel_task.K_eval))
+    assert np.all(np.isfinite(trial.kernels.K_eval))
     y = datasets.load("D17").y
-    assert (trial.kernel_task.y == 1).sum() == round((y == 1).sum() / 3)
+    assert (trial.kernels.y == 1).sum() == round((y == 1).sum() / 3)
 
 
 @given(
@@ -120,9 +120,9 @@ def test_ties_go_to_the_first_cell() -> None:
 
 def test_infeasible_cells_are_counted_not_replaced() -> None:
     records = [
-        CellRecord({"C": 0.001}, None, None, float("nan"), "infeasible"),
-        CellRecord({"C": 0.1}, 60.0, 55.0, 1e-10, "optimal"),
-        CellRecord({"C": 1.0}, 60.0, 50.0, 1e-3, "not-converged"),
+        JudgedCell({"C": 0.001}, None, None, float("nan"), "infeasible"),
+        JudgedCell({"C": 0.1}, 60.0, 55.0, 1e-10, "optimal"),
+        JudgedCell({"C": 1.0}, 60.0, 50.0, 1e-3, "not-converged"),
     ]
     row = chosen_row(records)
     assert row["params"] == '{"C":0.1}' and row["auc"] == 55.0
@@ -133,7 +133,7 @@ def test_infeasible_cells_are_counted_not_replaced() -> None:
 
 def test_l1_on_the_papers_grid_loses_the_small_costs() -> None:
     trial = prepare(Task("D7", "pure", 0))  # 24 positives: c = 1e-3 and 1e-2 are below 1/24
-    records = evaluate(trial, METHODS["pure", "l1-SVDD"])
+    records = judge(trial, METHODS["pure", "l1-SVDD"].run(trial.kernels))
     assert [record.auc is None for record in records] == [True, True, False, False]
 
 

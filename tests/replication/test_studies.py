@@ -10,27 +10,28 @@ import pandas as pd
 import pytest
 
 from replication import studies
-from replication.methods import METHODS, KernelTask
+from replication.methods import METHODS, SplitKernels
+from replication.paper import COSTS, EXPONENTS
 from replication.protocol import Task
-from replication.studies import STUDIES, grids, negatives, oracle, preparation, timing
-from replication.studies.common import C_GRID, P_GRID, centre_scores, contest, nu_path
-from replication.trial import prepare
+from replication.studies import STUDIES, gain, general_solvers, negatives, preparation
+from replication.studies.common import mean_cell, nu_path
+from replication.trial import chosen_row, judge, prepare
 
 PURE = Task("D1", "pure", 0)
 BOTH = Task("D1", "negatives", 0)
 
 
 @pytest.fixture(scope="module")
-def small() -> KernelTask:
-    return prepare(BOTH).kernel_task
+def small() -> SplitKernels:
+    return prepare(BOTH).kernels
 
 
 def test_fair_grid_agrees_with_the_main_methods() -> None:
-    rows = {row["contestant"]: row for row in grids.fair_grid(Task("D7", "pure", 1))}
+    rows = {row["contestant"]: row for row in gain.fair_grid(Task("D7", "pure", 1))}
     trial = prepare(Task("D7", "pure", 1))
     for contestant, name in (("lp, paper's grid", "lp-SVDD"), ("l1, paper's grid", "l1-SVDD")):
-        cells = METHODS["pure", name].run(trial.kernel_task)
-        expected, _ = contest(trial, name, [(cell.params, cell.scores) for cell in cells])
+        cells = METHODS["pure", name].run(trial.kernels)
+        expected = chosen_row(judge(trial, cells))
         assert rows[contestant]["auc"] == pytest.approx(expected["auc"], abs=0.05)
     assert rows["kernel mean"]["rank_correlation"] == 1.0
     # the range of lp's cells includes l2's, so it never validates worse
@@ -38,21 +39,20 @@ def test_fair_grid_agrees_with_the_main_methods() -> None:
 
 
 def test_the_nu_grid_ends_at_the_kernel_mean() -> None:
-    trial = prepare(PURE)
-    task = trial.kernel_task
-    mean = centre_scores(task, np.full(len(task.y), 1 / len(task.y)))
+    kernels = prepare(PURE).kernels
+    mean = mean_cell(kernels).scores
     for p in (1.0, 2.0):
-        params, scores = nu_path(task, [p])[-1]
-        assert params["nu"] == (1.0 if p == 1.0 else 1000.0)
-        assert np.allclose(scores, mean, atol=2e-3)
+        cell = nu_path(kernels, [p])[-1]
+        assert cell.params["nu"] == (1.0 if p == 1.0 else 1000.0)
+        assert np.allclose(cell.scores, mean, atol=2e-3)
 
 
 def test_support_grows_towards_the_kernel_mean() -> None:
-    rows = pd.DataFrame(grids.support(PURE))
-    table = grids.summarise_support(rows).set_index(["p", "c"])
+    rows = pd.DataFrame(gain.support(PURE))
+    table = gain.summarise_support(rows).set_index(["p", "c"])
     assert len(table) == 11 * 4
-    for p in P_GRID:
-        shares = [table.loc[(p, c), "support_mean"] for c in C_GRID]
+    for p in EXPONENTS:
+        shares = [table.loc[(p, c), "support_mean"] for c in COSTS]
         assert shares == sorted(shares, reverse=True)
     # 17 positives train: c <= 1e-2 has no l1 solution
     assert table.loc[(1.0, 1e-3), "feasible"] == 0
@@ -61,12 +61,12 @@ def test_support_grows_towards_the_kernel_mean() -> None:
 
 
 def test_tuned_p_never_validates_worse_than_a_fixed_one() -> None:
-    rows = pd.DataFrame(grids.choice_of_p(PURE)).set_index("contestant")
-    assert len(rows) == 1 + len(P_GRID)
+    rows = pd.DataFrame(gain.choice_of_p(PURE)).set_index("contestant")
+    assert len(rows) == 1 + len(EXPONENTS)
     assert rows["auc_val"].max() == rows.loc["p tuned", "auc_val"]
 
 
-def test_the_sum_to_one_variant_solves_its_own_problem(small: KernelTask) -> None:
+def test_the_sum_to_one_variant_solves_its_own_problem(small: SplitKernels) -> None:
     import cvxpy as cp
 
     y, K, p, c, c_neg = small.y, small.K, 2.0, 1e-2, 1e-3
@@ -89,12 +89,12 @@ def test_the_sum_to_one_variant_solves_its_own_problem(small: KernelTask) -> Non
 def test_the_variant_without_negatives_is_the_one_class_problem() -> None:
     from lpsvdd.solver import solve
 
-    task = prepare(PURE).kernel_task
-    found = negatives.sum_to_one(task, 1.5, 0.1, 0.1)
-    assert np.allclose(found.alpha, solve(task.K, p=1.5, c=0.1).alpha, atol=1e-6)
+    kernels = prepare(PURE).kernels
+    found = negatives.sum_to_one(kernels, 1.5, 0.1, 0.1)
+    assert np.allclose(found.alpha, solve(kernels.K, p=1.5, c=0.1).alpha, atol=1e-6)
 
 
-def test_negatives_without_weight_are_counted(small: KernelTask) -> None:
+def test_negatives_without_weight_are_counted(small: SplitKernels) -> None:
     rows = {row["grid"]: row for row in negatives.negative_weight(BOTH)}
     assert rows["paper"]["cells"] == 160 and rows["wide"]["cells"] == 196
     for row in rows.values():
@@ -130,26 +130,28 @@ def test_preparation_variants() -> None:
 
 
 def test_cvxpy_answers_and_what_is_selected_from_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(oracle, "P_GRID", (32 / 31, 2.0))
-    monkeypatch.setattr(oracle, "C_GRID", (1e-3, 1.0))
-    rows = pd.DataFrame(oracle.cvxpy_grid(PURE))
+    monkeypatch.setattr(general_solvers, "EXPONENTS", (32 / 31, 2.0))
+    monkeypatch.setattr(general_solvers, "COSTS", (1e-3, 1.0))
+    rows = pd.DataFrame(general_solvers.cvxpy_grid(PURE))
     assert len(rows) == 4 * 4
     own = rows[rows["solver"] == "own"]
     assert (own["gap"] <= 1e-9).all()
     easy = rows[(rows["p"] == 2.0) & (rows["c"] == 1.0) & (rows["solver"] == "CLARABEL")].iloc[0]
     assert easy["status"] == "optimal" and easy["gap"] < 1e-6
-    table = oracle.selections(rows).set_index(["solver", "kept"])
+    table = general_solvers.selections(rows).set_index(["solver", "kept"])
     assert table.loc[("own", "optimal"), "cells"] == 4
     assert table["auc_val"].max() <= 100.0
 
 
 def test_the_estimate_multiplies_cells_by_sampled_times() -> None:
-    sample = pd.DataFrame(timing.cvxpy_time(PURE)).assign(cvxpy_seconds=[1.0, 2.0, 10.0, 4.0])
+    sample = pd.DataFrame(general_solvers.cvxpy_time(PURE)).assign(
+        cvxpy_seconds=[1.0, 2.0, 10.0, 4.0]
+    )
     assert sample["p"].tolist() == [1.0, 6 / 5, 2.0, 5.0]
-    counts = timing.cells_by_p("pure")
+    counts = general_solvers.cells_by_p("pure")
     assert counts["2"] == 4 + 4 and counts["other"] == 36
     rows = pd.DataFrame({"dataset": "D1", "method": ["GP", "l1-SVDD"], "seconds": [3.0, 2.0]})
-    line = timing.estimate(sample, {"pure": rows}).iloc[0]
+    line = general_solvers.estimate(sample, {"pure": rows}).iloc[0]
     assert line["cvxpy_seconds"] == 10 * (counts["1"] * 1.0 + 8 * 10.0 + 36 * 3.0)
     assert line["seconds"] == 5.0 and line["svdd_seconds"] == 2.0
 

@@ -14,18 +14,17 @@ import pandas as pd
 from scipy.stats import spearmanr
 
 from lpsvdd.solver import solve_path
+from replication.paper import COSTS, EXPONENTS
 from replication.protocol import Task
 from replication.store import Row
 from replication.studies.common import (
-    C_GRID,
-    P_GRID,
-    contest,
+    contestant_rows,
     is_feasible,
     mean_cell,
     nu_path,
     paper_path,
 )
-from replication.trial import prepare
+from replication.trial import chosen, judge, outcome, prepare
 
 SUPPORT_LEVEL = 1e-6
 """A multiplier counts as zero below this share of the largest one."""
@@ -34,35 +33,35 @@ SUPPORT_LEVEL = 1e-6
 def fair_grid(task: Task) -> list[Row]:
     """Rows of seven contestants on one split."""
     trial = prepare(task)
-    problem = trial.kernel_task
+    problem = trial.kernels
     lp_paper, lp_nu = paper_path(problem), nu_path(problem)
     contestants = {
         "kernel mean": [mean_cell(problem)],
         "l1, paper's grid": paper_path(problem, [1.0]),
         "l1, nu grid": nu_path(problem, [1.0]),
-        "l2, paper's grid": [cell for cell in lp_paper if cell[0]["p"] == 2.0],
-        "l2, nu grid": [cell for cell in lp_nu if cell[0]["p"] == 2.0],
+        "l2, paper's grid": [cell for cell in lp_paper if cell.params["p"] == 2.0],
+        "l2, nu grid": [cell for cell in lp_nu if cell.params["p"] == 2.0],
         "lp, paper's grid": lp_paper,
         "lp, nu grid": lp_nu,
     }
-    reference = contestants["kernel mean"][0][1]
-    rows = []
+    rows, reference = [], None
     for name, cells in contestants.items():
-        row, scores = contest(trial, name, cells)
-        correlation = None if scores is None else spearmanr(scores, reference).statistic
+        best = chosen(judge(trial, cells))
+        reference = best if reference is None else reference  # the kernel mean comes first
+        agreement = None if best is None else spearmanr(best.scores, reference.scores).statistic
         rows.append(
-            {"dataset": task.dataset, "trial": task.trial}
-            | row
-            | {"rank_correlation": None if correlation is None else round(float(correlation), 4)}
+            {"dataset": task.dataset, "trial": task.trial, "contestant": name}
+            | outcome(best)
+            | {"rank_correlation": None if agreement is None else round(float(agreement), 4)}
         )
     return rows
 
 
 def support(task: Task) -> list[Row]:
     """Support vectors and R^2 of every cell of the paper's grid, p = 1 included."""
-    problem = prepare(task).kernel_task
+    problem = prepare(task).kernels
     rows = []
-    for found in solve_path(problem.K, ps=(1.0, *P_GRID), cs=C_GRID):
+    for found in solve_path(problem.K, ps=(1.0, *EXPONENTS), cs=COSTS):
         feasible = is_feasible(found)
         active = found.alpha > SUPPORT_LEVEL * found.alpha.max()
         rows.append(
@@ -100,12 +99,8 @@ def summarise_support(rows: pd.DataFrame) -> pd.DataFrame:
 def choice_of_p(task: Task) -> list[Row]:
     """Tuned p against every fixed p, c tuned in all cases."""
     trial = prepare(task)
-    cells = paper_path(trial.kernel_task)
+    cells = judge(trial, paper_path(trial.kernels))
     contestants = {"p tuned": cells}
-    for p in P_GRID:
-        contestants[f"p = {p:.4g}"] = [cell for cell in cells if cell[0]["p"] == p]
-    rows = []
-    for name, part in contestants.items():
-        row, _ = contest(trial, name, part)
-        rows.append({"dataset": task.dataset, "trial": task.trial} | row)
-    return rows
+    for p in EXPONENTS:
+        contestants[f"p = {p:.4g}"] = [cell for cell in cells if cell.params["p"] == p]
+    return contestant_rows(task, contestants)

@@ -8,8 +8,8 @@ of the average does.
 
 from __future__ import annotations
 
+from replication.claims.consistency import column
 from replication.claims.ledger import Outcome, check
-from replication.claims.printed import column
 from replication.experiment import committed
 from replication.pages import method_label, of_pair, signed, worded
 from replication.printed import printed_matrix

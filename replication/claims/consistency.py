@@ -6,6 +6,7 @@ import numpy as np
 
 from replication import printed
 from replication.claims.ledger import Outcome, check
+from replication.paper import SIZES, Size
 from replication.statistics import friedman
 
 NAMES = {"pure": "{}", "negatives": "{}-"}
@@ -125,14 +126,9 @@ def dataset_counts() -> Outcome:
     """The printed sizes, targets and dimensions against the data sets as they can be had."""
     from lpsvdd.datasets import catalogue
 
-    table = catalogue()
-    pairs = (("n", "paper_n"), ("positives", "paper_positives"), ("dim", "paper_dim"))
-    differs = [
-        name
-        for name, row in table.iterrows()
-        if any(row[ours] != row[theirs] for ours, theirs in pairs)
-    ]
-    facts = {"agree": len(table) - len(differs), "total": len(table), "differs": ", ".join(differs)}
+    table = catalogue()[list(Size._fields)]
+    differs = [name for name, size in SIZES.items() if tuple(table.loc[name]) != size]
+    facts = {"agree": len(SIZES) - len(differs), "total": len(SIZES), "differs": ", ".join(differs)}
     return Outcome(share_verdict(facts["agree"], facts["total"]), facts)
 
 

@@ -1,7 +1,7 @@
 """The paper's printed values, as printed, errors included.
 
-``printed_tables/auc.csv`` holds the two tables of AUC means and standard deviations in percent,
-``printed_tables/ranks.csv`` the two tables of average ranks. Two corrections are known and
+``auc.csv`` holds the two tables of AUC means and standard deviations in percent,
+``ranks.csv`` the two tables of average ranks. Two corrections are known and
 applied only on request: the row printed as a second "D4" with negatives is D5
 (already labelled so here), and 0.8586 for DW-SVDD- on D19 reads 85.86.
 """
@@ -12,6 +12,8 @@ from importlib.resources import files
 
 import pandas as pd
 
+from replication.paper import METHOD_NAMES
+
 FRIEDMAN_P = {"pure": 5.65e-10, "negatives": 8.97e-14}
 """p-values of the Friedman tests as printed in the captions of the rank tables."""
 
@@ -20,14 +22,8 @@ MISPRINT = ("negatives", "D19", "DW-SVDD-", 0.8586, 85.86)
 
 
 def _read(name: str) -> pd.DataFrame:
-    with (files("replication") / "printed_tables" / name).open(encoding="utf-8") as handle:
+    with (files(__name__) / name).open(encoding="utf-8") as handle:
         return pd.read_csv(handle)
-
-
-def methods(setting: str) -> list[str]:
-    """Method names of a printed table, in the order of its columns."""
-    table = printed_auc(setting)
-    return list(dict.fromkeys(table["method"]))
 
 
 def printed_auc(setting: str, *, corrected: bool = False) -> pd.DataFrame:
@@ -49,7 +45,7 @@ def printed_matrix(setting: str, *, corrected: bool = False) -> pd.DataFrame:
     """Printed means as a matrix: one row per data set, one column per method."""
     table = printed_auc(setting, corrected=corrected)
     matrix = table.pivot(index="dataset", columns="method", values="auc_mean")
-    return matrix.loc[list(dict.fromkeys(table["dataset"])), methods(setting)]
+    return matrix.loc[list(dict.fromkeys(table["dataset"])), list(METHOD_NAMES[setting])]
 
 
 def printed_ranks(setting: str) -> pd.Series:

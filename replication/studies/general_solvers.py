@@ -1,4 +1,10 @@
-"""How long the SVDD family's part of the main tables takes, here and through CVXPY.
+r"""What CVXPY returns on the paper's grid, what validation would make of it, how long it takes.
+
+For each cell (p, c) of the one-class grid the paper's dual is handed, unscaled, to Clarabel, ECOS
+and SCS. ``cvxpy_grid`` keeps per cell the status, the time, the validation and test AUC of
+whatever point came back (none if there is none) and those of the certified solution.
+``selections`` then chooses on validation among (i) the certified solutions, (ii) the cells a
+solver calls optimal, (iii) every cell in which it returned some point.
 
 ``cvxpy_time`` solves, on the first split of each data set, a few cells of the paper's grid with
 Clarabel through CVXPY and with the package's solver, in processor time on one thread.
@@ -11,29 +17,85 @@ from __future__ import annotations
 
 import time
 
+import numpy as np
 import pandas as pd
 
-from lpsvdd.solver import solve
-from replication.experiment import TRIALS, paper_methods
-from replication.protocol import Task
+from lpsvdd.solver import certify, solve, solve_path
+from replication.experiment import paper_methods
+from replication.methods import ScoredCell
+from replication.methods.paths import centre_cell
+from replication.paper import COSTS, EXPONENTS, TRIALS
+from replication.protocol import Task, select
 from replication.store import Row
-from replication.trial import prepare
+from replication.trial import Trial, judge, outcome, prepare
 
-SAMPLE = ((1.0, 1.0), (6 / 5, 0.1), (2.0, 0.1), (5.0, 0.1))
+SOLVERS = ("CLARABEL", "ECOS", "SCS")
+DATASETS = ("D1", "D2", "D7", "D11", "D12", "D17")
+FIRST_TRIALS = 3
+TIMED_CELLS = ((1.0, 1.0), (6 / 5, 0.1), (2.0, 0.1), (5.0, 0.1))
 """Cells (p, c) of the timed sample; each is feasible on every data set."""
 LARGE = 1000
 """With more training rows than this only p = 2 is timed and stands for the others."""
+
+
+def _aucs(trial: Trial, alpha: np.ndarray) -> Row:
+    finite = bool(np.all(np.isfinite(alpha)))
+    cell = centre_cell(trial.kernels, alpha) if finite else ScoredCell({}, None)
+    found = outcome(judge(trial, [cell])[0])
+    return {"auc_val": found["auc_val"], "auc": found["auc"]}
+
+
+def cvxpy_grid(task: Task) -> list[Row]:
+    """One row per cell and solver, and one per cell for the certified solution ("own")."""
+    from lpsvdd.reference import solve_dual
+
+    trial = prepare(task)
+    K = trial.kernels.K
+    rows = []
+    for own in solve_path(K, ps=EXPONENTS, cs=COSTS):
+        head = {"dataset": task.dataset, "trial": task.trial, "p": own.p, "c": own.c}
+        answer = {"solver": "own", "status": own.status, "seconds": None}
+        rows.append(head | answer | {"gap": float(f"{own.gap:.1e}")} | _aucs(trial, own.alpha))
+        for solver in SOLVERS:
+            found = solve_dual(K, None, own.p, own.c, solver)
+            gap = None
+            if np.all(np.isfinite(found.alpha)):
+                gap = float(f"{certify(K, p=own.p, c=own.c, alpha=found.alpha).gap:.1e}")
+            answer = {
+                "solver": solver,
+                "status": found.status,
+                "seconds": round(found.seconds, 4),
+                "gap": gap,
+            }
+            rows.append(head | answer | _aucs(trial, found.alpha))
+    return rows
+
+
+def selections(rows: pd.DataFrame) -> pd.DataFrame:
+    """What validation selects from each solver's answers, with and without the doubtful ones."""
+    table = []
+    for (dataset, trial, solver), part in rows.groupby(["dataset", "trial", "solver"], sort=False):
+        rules = {"optimal": part["status"] == "optimal", "any point": part["auc"].notna()}
+        for rule, kept in rules.items():
+            usable = part[kept & part["auc"].notna()]
+            chosen = select(usable["auc_val"].tolist())
+            line = {"dataset": dataset, "trial": trial, "solver": solver, "kept": rule}
+            line["cells"] = len(usable)
+            if chosen is not None:
+                line |= usable.iloc[chosen][["p", "c", "status", "auc_val", "auc"]].to_dict()
+            table.append(line)
+    return pd.DataFrame(table)
 
 
 def cvxpy_time(task: Task) -> list[Row]:
     """Seconds of one solve per sampled cell, by both solvers."""
     from lpsvdd.reference import solve_dual
 
-    problem = prepare(task).kernel_task
+    problem = prepare(task).kernels
     n = len(problem.y)
     solve_dual(problem.K[:3, :3], None, 2.0, 1.0, "CLARABEL")  # the first call imports CVXPY
     rows = []
-    for p, c in SAMPLE if n <= LARGE else SAMPLE[2:3]:
+    for p, c in TIMED_CELLS if n <= LARGE else TIMED_CELLS[2:3]:
         start = time.process_time()
         found = solve_dual(problem.K, problem.y, p, c, "CLARABEL")
         middle = time.process_time()

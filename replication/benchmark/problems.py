@@ -7,25 +7,19 @@ vector scaled to unit length; k(x, z) = exp(-||x - z||^2/(2 s^2)), s = half the 
 
 from __future__ import annotations
 
-from fractions import Fraction
 from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 
 from lpsvdd.kernels import half_mean_distance, kernel_matrix, rbf_gamma
+from replication.paper import COSTS, EXPONENTS, SETTINGS
 
-SETTINGS = ("one-class", "negatives")
-EXPONENTS = tuple(
-    float(Fraction(f))
-    for f in ("32/31", "16/15", "8/7", "6/5", "4/3", "3/2", "2", "5/2", "5", "20")
-)
-COSTS = (1e-3, 1e-2, 1e-1, 1.0)
 SEED = 20240917
 DIMENSION = 10
 
 
-class Cell(NamedTuple):
+class GridCell(NamedTuple):
     """One point of the grid; ``c_neg`` is None without negatives."""
 
     p: float
@@ -37,19 +31,19 @@ class Cell(NamedTuple):
         return np.where(y > 0.0, self.c, self.c if self.c_neg is None else self.c_neg)
 
 
-def all_cells(setting: str) -> list[Cell]:
+def all_cells(setting: str) -> list[GridCell]:
     """The paper's 40 cells without negatives, 160 with them, in the order of ``solve_path``."""
-    if setting == "one-class":
-        return [Cell(p, c) for p, c in product(EXPONENTS, COSTS)]
-    return [Cell(*cell) for cell in product(EXPONENTS, COSTS, COSTS)]
+    if setting == "pure":
+        return [GridCell(p, c) for p, c in product(EXPONENTS, COSTS)]
+    return [GridCell(*cell) for cell in product(EXPONENTS, COSTS, COSTS)]
 
 
-def p1_cells(n: int) -> list[Cell]:
+def p1_cells(n: int) -> list[GridCell]:
     """Cells of the comparison at p = 1, all with sum of costs > 1 so that nu = 1/(nc) < 1."""
-    return [Cell(1.0, c) for c in sorted({1.25 / n, 2.0 / n, 5.0 / n, *COSTS}) if n * c > 1.2]
+    return [GridCell(1.0, c) for c in sorted({1.25 / n, 2.0 / n, 5.0 / n, *COSTS}) if n * c > 1.2]
 
 
-def sample_cells(setting: str, size: int, seed: int = SEED) -> list[Cell]:
+def sample_cells(setting: str, size: int, seed: int = SEED) -> list[GridCell]:
     """A fixed sample of ``size`` cells, spread evenly over the exponents and over the costs."""
     cells = all_cells(setting)
     per_p = len(cells) // len(EXPONENTS)
