@@ -20,7 +20,17 @@ from replication import provenance
 from replication.backends import Local
 from replication.cli import build
 from replication.methods import METHODS
-from replication.protocol import DEFAULTS, Options, Task, auc, select, split, trial_seed
+from replication.protocol import (
+    DEFAULTS,
+    RESOLUTION,
+    Options,
+    Task,
+    auc,
+    resolved,
+    select,
+    split,
+    trial_seed,
+)
 from replication.runner import run
 from replication.store import ResultsError
 from replication.trial import COLUMNS, JudgedCell, chosen_row, judge, prepare, run_trial
@@ -103,10 +113,14 @@ def test_auc_equals_the_established_one(pairs: list[tuple[int, bool]]) -> None:
     assert auc(scores, y) == pytest.approx(100 * roc_auc_score(y, scores))
 
 
-def test_auc_ignores_rounding_between_equal_rows() -> None:
+def test_digits_that_mean_nothing_decide_nothing() -> None:
     y = np.array([1, -1, 1, -1])
     scores = np.array([0.3, 0.3 * (1 + 1e-15), 0.7, 0.1])
-    assert auc(scores, y) == 100 * 3.5 / 4
+    assert auc(scores, y) == 75.0
+    assert auc(resolved(scores, RESOLUTION), y) == 100 * 3.5 / 4
+    coarse = resolved(np.array([0.3, 0.300002, 0.7, 0.1]), 1e-5)
+    assert auc(coarse, y) == 100 * 3.5 / 4 and np.allclose(coarse, [0.3, 0.3, 0.7, 0.1], atol=7e-6)
+    assert np.array_equal(resolved(np.zeros(2), 1e-5), np.zeros(2))
     with pytest.raises(ValueError, match="finite"):
         auc(np.array([np.nan, 1.0]), np.array([1, -1]))
     with pytest.raises(ValueError, match="both classes"):
