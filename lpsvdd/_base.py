@@ -18,7 +18,13 @@ import numpy as np
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from lpsvdd._validation import check_square_kernel, estimator_labels, weighted_quantile
+from lpsvdd._validation import (
+    check_range,
+    check_square_kernel,
+    estimator_labels,
+    warn_of_collapse,
+    weighted_quantile,
+)
 from lpsvdd.kernels import KERNELS, kernel_diagonal, kernel_matrix, resolve_gamma
 
 
@@ -65,16 +71,22 @@ class KernelOneClass(OutlierMixin, BaseEstimator):
             self.gamma_ = None
             K = X
         else:
+            if not callable(self.kernel):
+                check_range(X)
             self.gamma_ = resolve_gamma(self.gamma, X, sample_weight)
             K = kernel_matrix(X, **self._kernel_options())
             check_square_kernel(K, "the kernel matrix")
+            warn_of_collapse(X, K)
             self.X_fit_ = X
         self.y_fit_ = y
         self.diag_fit_ = K.diagonal().copy()
         self._fit_kernel(K, y, sample_weight)
-        self._set_offset(
-            K[y > 0], self.diag_fit_[y > 0], None if sample_weight is None else sample_weight[y > 0]
-        )
+        scores = self._training_scores(K)[y > 0]
+        if self.contamination is None:
+            self.offset_ = self._natural_offset(scores)
+        else:
+            weights = None if sample_weight is None else sample_weight[y > 0]
+            self.offset_ = weighted_quantile(scores, self.contamination, weights)
         return self
 
     def score_samples(self, X, *, diag=None):
@@ -90,14 +102,11 @@ class KernelOneClass(OutlierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        if self.kernel != "precomputed":
-            if diag is not None:
-                raise ValueError("diag is for kernel='precomputed'; other kernels compute k(z, z)")
-            options = self._kernel_options()
-            return self._score_kernel(
-                kernel_matrix(X, self.X_fit_, **options), kernel_diagonal(X, **options)
-            )
-        return self._score_kernel(X, self._precomputed_diagonal(diag, len(X)))
+        if self.kernel == "precomputed":
+            return self._score_kernel(X, self._precomputed_diagonal(diag, len(X)))
+        if diag is not None:
+            raise ValueError("diag is for kernel='precomputed'; other kernels compute k(z, z)")
+        return self._score_points(X)
 
     def decision_function(self, X, *, diag=None):
         """score_samples(X) - offset_: not negative where the sample is accepted."""
@@ -144,18 +153,22 @@ class KernelOneClass(OutlierMixin, BaseEstimator):
     def _score_kernel(self, Kz: np.ndarray, diag: np.ndarray) -> np.ndarray:
         raise TypeError(f"{type(self).__name__} must define _score_kernel")
 
+    def _score_points(self, X: np.ndarray) -> np.ndarray:
+        """Scores of samples; a subclass that needs fewer kernel values has its own."""
+        options = self._kernel_options()
+        return self._score_kernel(
+            kernel_matrix(X, self.X_fit_, **options), kernel_diagonal(X, **options)
+        )
+
+    def _training_scores(self, K: np.ndarray) -> np.ndarray:
+        """Scores of the training samples, whose kernel matrix is at hand."""
+        return self._score_kernel(K, self.diag_fit_)
+
     def _natural_offset(self, scores: np.ndarray) -> float:
         """Threshold when ``contamination`` is None: accept every positive training sample."""
         return float(scores.min())
 
     # -- inner workings ---------------------------------------------------------------------
-
-    def _set_offset(self, Kz, diag, weights) -> None:
-        scores = self._score_kernel(Kz, diag)
-        if self.contamination is None:
-            self.offset_ = self._natural_offset(scores)
-        else:
-            self.offset_ = weighted_quantile(scores, self.contamination, weights)
 
     def _kernel_options(self) -> dict:
         return {

@@ -57,12 +57,46 @@ def check_square_kernel(K: np.ndarray, name: str = "K") -> None:
     """Refuse a training kernel that is not a symmetric square matrix."""
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise ValueError(f"{name} must be a square kernel matrix, got shape {K.shape}")
+    size = float(np.abs(K).max())
+    if not size * len(K) < 0.01 * np.finfo(float).max:  # sums over K must stay finite, NaN does not
+        raise ValueError(f"{name} holds values as large as {size:.3g}, which overflow; rescale it")
     # Block by block: a transpose of the whole matrix costs a third of a factorisation.
     asymmetry = max(
         np.abs(K[i : i + 256, i:] - K[i:, i : i + 256].T).max() for i in range(0, len(K), 256)
     )
-    if asymmetry > 0.0 and asymmetry > 1e-8 * np.abs(K).max():
+    if asymmetry > 1e-8 * size:
         raise ValueError(f"{name} must be symmetric; max |K - K'| = {asymmetry:.3g}")
+
+
+def check_range(X: np.ndarray) -> None:
+    """Refuse samples whose squared distances are beyond any float, above or below."""
+    size, span = float(np.abs(X).max()), float(np.ptp(X, axis=0).max())
+    if not size < 0.5 * np.sqrt(np.finfo(float).max / X.shape[1]):
+        raise ValueError(
+            f"X holds values as large as {size:.3g}, whose squared distances overflow; rescale X "
+            "or remove what is not a measurement"
+        )
+    if 0.0 < span < 1e-150:
+        raise ValueError(
+            f"the samples in X differ by at most {span:.3g}, so that their squared distances "
+            "underflow; rescale X"
+        )
+
+
+def warn_of_collapse(X: np.ndarray, K: np.ndarray) -> None:
+    """Warn where the kernel puts most samples on one point though they differ."""
+    diag = K.diagonal()
+    medoid = int(np.argmin(diag - 2.0 * K.mean(axis=1)))
+    together = diag[medoid] + diag - 2.0 * K[medoid] <= 0.0
+    span = float(np.ptp(X[together], axis=0).max()) if together.any() else 0.0
+    if span > 0.0 and 2 * np.count_nonzero(together) > len(K):
+        warnings.warn(
+            f"the kernel cannot tell {np.count_nonzero(together)} of {len(K)} samples apart: they "
+            f"differ by at most {span:.3g} where the largest value is {np.abs(X).max():.3g}. "
+            "Rescale X (one huge value dwarfs all others), or raise gamma.",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def weighted_quantile(values: np.ndarray, level: float, weights: np.ndarray | None) -> float:

@@ -6,13 +6,15 @@ import warnings
 from numbers import Real
 
 import numpy as np
+from sklearn.utils import gen_batches
 
 from lpsvdd._base import KernelOneClass
 from lpsvdd._validation import check_exponent, check_tolerance
 from lpsvdd.bounds import rejection_risk_of
-from lpsvdd.kernels import squared_distances
-from lpsvdd.solver import solve
+from lpsvdd.kernels import kernel_diagonal, kernel_matrix, squared_distances
+from lpsvdd.solver import Solution, solve
 
+BLOCK = 4_000_000  # kernel values held at once while scoring
 SURFACE = 1e-8  # a distance from the surface that counts as none at p = 1, relative to max d
 
 
@@ -64,6 +66,12 @@ class LpSVDD(KernelOneClass):
         Indices with alpha > 0. For p > 1 these are the samples on the wrong side of the surface.
     dual_coef_ : ndarray
         y * alpha on ``support_``: the centre is sum_i dual_coef_i phi(x_i).
+    centre_rows_, centre_coef_ : ndarrays
+        The centre as sum_j centre_coef_j phi(x_j) over the rows j in ``centre_rows_``. They are
+        ``support_`` and ``dual_coef_``, except where those are so large that sums of kernel values
+        would cancel; scores are computed from these.
+    centre_ : ndarray of shape (n_features,), for kernel="linear" only
+        The centre itself.
     slack_ : ndarray of shape (n_samples,)
     radius_sq_ : float
         R2. It may be <= 0 (small C): then no point is inside the ball, a warning says so, and
@@ -178,31 +186,30 @@ class LpSVDD(KernelOneClass):
     def _fit_kernel(self, K, y, sample_weight) -> None:
         self.weight_fit_ = sample_weight
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
-        kept = weight > 0.0
-        if kept.all():
-            solution = solve(K, y, p=self.p, c=self._costs(y, weight), **self._limits())
-            self.alpha_, self.slack_ = solution.alpha, solution.slack
-        else:
-            part = np.ix_(kept, kept)
-            costs = self._costs(y[kept], weight[kept])
-            solution = solve(K[part], y[kept], p=self.p, c=costs, **self._limits())
-            self.alpha_ = np.zeros(len(y))
-            self.alpha_[kept] = solution.alpha
+        kept = np.flatnonzero(weight > 0.0)
+        part = K if len(kept) == len(y) else K[np.ix_(kept, kept)]
+        solution = self._solve(part, y[kept], weight[kept])
+        centre = np.zeros(len(y))
+        self.alpha_ = np.zeros(len(y))
+        self.alpha_[kept], centre[kept] = solution.alpha, solution.centre
         self.support_ = np.flatnonzero(self.alpha_)
         self.dual_coef_ = (y * self.alpha_)[self.support_]
-        self.norm_sq_ = float(
-            self.dual_coef_ @ K[np.ix_(self.support_, self.support_)] @ self.dual_coef_
-        )
+        self.centre_rows_ = rows = np.flatnonzero(centre)
+        self.centre_coef_ = centre[rows]
+        if self.kernel == "linear":
+            self.centre_ = self.centre_coef_ @ self.X_fit_[rows]
+        self.norm_sq_ = float(self.centre_coef_ @ K[np.ix_(rows, rows)] @ self.centre_coef_)
         self.radius_sq_ = solution.radius_sq
         if self.p == 1.0 and self.radius_sq_ > 0.0:
             # For p = 1 free support vectors lie on the surface; rounding must not put them outside.
-            d = -self._score_kernel(K, self.diag_fit_)
+            d = -self._training_scores(K)
             on_surface = (y > 0) & (np.abs(d - self.radius_sq_) <= SURFACE * d.max())
             self.radius_sq_ = float(max([self.radius_sq_, *d[on_surface]])) + 1e-13 * d.max()
-        if not kept.all():  # a removed sample has no cost, but its slack is still a fact
-            d = -self._score_kernel(K, self.diag_fit_)
-            self.slack_ = np.maximum(y * (d - self.radius_sq_), 0.0)
+        if len(kept) < len(y):  # a removed sample has no cost, but its slack is still a fact
+            self.slack_ = np.maximum(y * (-self._training_scores(K) - self.radius_sq_), 0.0)
             self.slack_[kept] = solution.slack
+        else:
+            self.slack_ = solution.slack
         self.duality_gap_ = solution.gap
         self.n_iter_ = max(1, solution.n_iter)
         if self.radius_sq_ <= 0.0 and self.contamination is None:
@@ -214,10 +221,40 @@ class LpSVDD(KernelOneClass):
                 stacklevel=4,
             )
 
+    def _solve(self, K, y, weight) -> Solution:
+        """The solution on samples of positive weight."""
+        # Two more iterations than the gap asks for: scores then agree to about nine digits
+        # between equivalent inputs (copies and weights, permutations, scalings).
+        return solve(
+            K, y, p=self.p, c=self._costs(y, weight), tol=self.tol, max_iter=self.max_iter, polish=2
+        )
+
+    # -- scores: from the centre itself for a linear kernel, from kernel values otherwise ------
+
+    def _score_points(self, X):
+        if self.kernel == "linear":
+            return self._score_linear(X)
+        centre, options = self.X_fit_[self.centre_rows_], self._kernel_options()
+        scores = np.empty(len(X))
+        for some in gen_batches(len(X), max(1, BLOCK // len(centre))):
+            Kz = kernel_matrix(X[some], centre, **options)
+            scores[some] = self._score_centre(Kz, kernel_diagonal(X[some], **options))
+        return scores
+
+    def _training_scores(self, K):
+        if self.kernel == "linear":
+            return self._score_linear(self.X_fit_)
+        return self._score_kernel(K, self.diag_fit_)
+
     def _score_kernel(self, Kz, diag):
-        # take, not Kz[:, support_], whose memory is column by column
-        rows = np.take(Kz, self.support_, axis=1)
-        return -squared_distances(rows, self.dual_coef_, diag, self.norm_sq_)
+        # take, not Kz[:, rows], whose memory is column by column
+        return self._score_centre(np.take(Kz, self.centre_rows_, axis=1), diag)
+
+    def _score_centre(self, Kz, diag):
+        return -squared_distances(Kz, self.centre_coef_, diag, self.norm_sq_)
+
+    def _score_linear(self, X):
+        return -np.einsum("ij,ij->i", X - self.centre_, X - self.centre_)
 
     def _natural_offset(self, scores) -> float:
         return -self.radius_sq_
@@ -226,11 +263,6 @@ class LpSVDD(KernelOneClass):
         C = self.C if self.nu is None else 1.0 / (self.nu * weight[y > 0].sum())
         C_neg = C if self.C_neg is None else self.C_neg
         return np.where(y > 0, C, C_neg) * weight
-
-    def _limits(self) -> dict:
-        # Two more iterations than the gap asks for: scores then agree to about nine digits
-        # between equivalent inputs (copies and weights, permutations, scalings).
-        return {"tol": self.tol, "max_iter": self.max_iter, "polish": 2}
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -250,7 +250,7 @@ class OpenSetClassifier(ClassifierMixin, BaseEstimator):
                     f"the radius of class {self.classes_[k]!r} is beyond any float, so spheres "
                     f"cannot be compared: raise C or p (now C={self.C!r}, p={self.p!r})"
                 )
-            self.dual_coef_[rows, k] = y * solution.alpha
+            self.dual_coef_[rows, k] = solution.centre
             self.radius_sq_[k] = solution.radius_sq
             self.duality_gap_[k] = solution.gap
             self.n_iter_[k] = max(solution.n_iter, 1)

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lpsvdd.solver._certificate import is_optimal
 from lpsvdd.solver._interior_point import (
     ROUGH,
     Step,
@@ -136,8 +137,9 @@ def solve_batch(
         numbers = np.hstack(
             [value.primal * scale, value.dual * scale, value.gap, value.radius_sq * scale]
         )
+        optimal = is_optimal(value.alpha, value.gap[:, 0], batch.y, tol)
     for i, row in enumerate(numbers.tolist()):
-        if row[2] <= tol:
+        if optimal[i]:
             result[easy[i]] = Certificate(value.alpha[i], *row, slack[i]), int(n_iter[i])
     return result
 

@@ -23,6 +23,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from lpsvdd._validation import check_costs, check_exponent, check_labels, check_tolerance
 from lpsvdd.solver._batch import Start, solve_batch
+from lpsvdd.solver._certificate import NOT_CONVERGED, OPTIMAL, RADIUS_ZERO, is_optimal
 from lpsvdd.solver._interior_point import ROUGH, interior, newton
 from lpsvdd.solver._nonnegative import at_radius_zero
 from lpsvdd.solver._problem import Certificate, Gram, Problem, Value
@@ -42,9 +43,13 @@ class Solution:
     units of K; ``gap`` = (P - D)/(1 + |P|) of the scaled problem; ``status`` is "optimal",
     "radius-zero" (R2 = 0 is the constraint R2 >= 0: p = 1 and sum of positive costs <= 1, or
     ``solve(..., radius="nonnegative")``; alpha then sums to one) or "not-converged".
+
+    ``centre`` (n,) holds coefficients of the centre, a = sum_i centre_i phi(x_i): y * alpha, or
+    smaller ones for the same a where those would cancel. Take distances from these.
     """
 
     alpha: np.ndarray
+    centre: np.ndarray
     radius_sq: float
     slack: np.ndarray
     primal: float
@@ -59,7 +64,7 @@ class Solution:
     @property
     def converged(self) -> bool:
         """Whether the certificate meets the tolerance asked for."""
-        return self.status != "not-converged"
+        return self.status != NOT_CONVERGED
 
 
 def solve(
@@ -113,10 +118,11 @@ def solve(
         below = radius == "nonnegative" and found.radius_sq < 0.0
         return replace(found, radius_sq=0.0) if below else found
     certificate, n_iter = at_zero
-    status = "radius-zero" if certificate.gap <= tol else "not-converged"
-    if status == "not-converged":
+    optimal = is_optimal(certificate.alpha, certificate.gap, problem.y, tol)
+    if not optimal:
         _warn(problem, n_iter, certificate.gap, tol, stacklevel=3)
-    return _solution(certificate, n_iter, status, problem.p, c, None)
+    status = RADIUS_ZERO if optimal else NOT_CONVERGED
+    return _solution(certificate, problem.y, n_iter, status, problem.p, c, None)
 
 
 def solve_path(
@@ -166,7 +172,7 @@ def solve_path(
                 near = _neighbours(solved, i, j, len(c_neg))
                 solved[i, j] = _solve(problem, near, tol, max_iter, work, *pairs[j])
             else:
-                solved[i, j] = _solution(certificate, n_iter, "optimal", ps[i], *pairs[j])
+                solved[i, j] = _solution(certificate, y, n_iter, OPTIMAL, ps[i], *pairs[j])
     return [solved[cell] for cell in itertools.product(range(len(ps)), range(len(pairs)))]
 
 
@@ -204,7 +210,7 @@ def _workspace(n: int) -> np.ndarray:
 
 def _solve(problem, starts, tol, max_iter, work, c, c_neg=None, polish=0) -> Solution:
     """Certified solution from the best of the given starts and the weighted mean."""
-    n_iter, status = 0, "radius-zero"
+    n_iter, status = 0, RADIUS_ZERO
     value = problem.weighted_mean()
     if not problem.is_radius_zero:
         with np.errstate(all="ignore"):  # a step into overflow is refused, not warned about
@@ -212,26 +218,28 @@ def _solve(problem, starts, tol, max_iter, work, c, c_neg=None, polish=0) -> Sol
                 value, n_iter = _on_working_set(problem, starts, tol, max_iter, work, polish)
             else:
                 value, n_iter = _optimise(problem, starts, tol, max_iter, work, polish)
-        status = "optimal" if value.gap <= tol else "not-converged"
+        box = problem.cost if problem.is_boxed else None
+        optimal = is_optimal(value.alpha, value.gap, problem.y, tol, box)
+        status = OPTIMAL if optimal else NOT_CONVERGED
     certificate = problem.certificate(value)
-    if status == "not-converged":
+    if status == NOT_CONVERGED:
         _warn(problem, n_iter, certificate.gap, tol, stacklevel=4)
-    return _solution(certificate, n_iter, status, problem.p, c, c_neg)
+    return _solution(certificate, problem.y, n_iter, status, problem.p, c, c_neg)
 
 
 def _warn(problem: Problem, n_iter: int, gap: float, tol: float, *, stacklevel: int) -> None:
     warnings.warn(
-        f"lp-SVDD (p={problem.p:g}) stopped after {n_iter} iterations at relative duality gap "
-        f"{gap:.2e} > tol={tol:g}; raise max_iter or tol, or rescale the kernel",
+        f"lp-SVDD (p={problem.p:g}) stopped after {n_iter} iterations without a certificate: "
+        f"relative duality gap {gap:.2e}, tol={tol:g}; raise max_iter or tol, or rescale K",
         ConvergenceWarning,
         stacklevel=stacklevel,
     )
 
 
-def _solution(found: Certificate, n_iter, status, p, c, c_neg) -> Solution:
+def _solution(found: Certificate, y, n_iter, status, p, c, c_neg) -> Solution:
     return Solution(
-        found.alpha, found.radius_sq, found.slack, found.primal, found.dual, found.gap,
-        n_iter, status, p, c, c_neg,
+        found.alpha, y * found.alpha, found.radius_sq, found.slack, found.primal, found.dual,
+        found.gap, n_iter, status, p, c, c_neg,
     )  # fmt: skip
 
 

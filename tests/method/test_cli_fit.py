@@ -11,7 +11,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 from typer.testing import CliRunner
 
-from lpsvdd import LpSVDD
+from lpsvdd import LpSVDD, solve
 from lpsvdd.cli import build
 from lpsvdd.datasets import load
 from lpsvdd.preprocessing import PositiveScaler, UnitNorm
@@ -139,7 +139,10 @@ def test_missing_values_are_refused_or_imputed(frame, tmp_path):
 
 
 def test_a_solver_that_cannot_certify_says_so(table, monkeypatch):
-    monkeypatch.setattr(LpSVDD, "_limits", lambda self: {"tol": 1e-9, "max_iter": 1, "polish": 0})
+    def starved(K, y, *, p, c, **limits):
+        return solve(K, y, p=p, c=c, max_iter=1)
+
+    monkeypatch.setattr("lpsvdd.estimators.solve", starved)
     done = run(table, "--label", "kind", "--target", "a", "--p", 1.1, "--C", 0.3)
     assert "NOT CONVERGED (> 1e-09)" in done.output
     assert "note: lp-SVDD (p=1.1) stopped after 1 iterations" in done.output

@@ -444,3 +444,56 @@ def test_starved_of_iterations_it_says_so():
     with pytest.warns(ConvergenceWarning, match="gap"):
         model = LpSVDD(p=1.2, C=1.0, max_iter=1).fit(X)
     assert model.duality_gap_ > model.tol
+
+
+# -- scores come from the centre --------------------------------------------------------------
+
+
+def test_far_from_the_origin_linear_scores_keep_their_digits(data):
+    X, y = data
+    here, there = (LpSVDD(p=3.0, kernel="linear").fit(Z, y) for Z in (X, X + 1e3))
+    assert there.score_samples(X + 1e3) == pytest.approx(here.score_samples(X), rel=1e-6)
+    assert here.score_samples(X) == pytest.approx(-((X - here.centre_) ** 2).sum(axis=1))
+    assert here.centre_ == pytest.approx(here.dual_coef_ @ X[here.support_], abs=1e-9)
+
+
+def test_scores_do_not_depend_on_how_many_are_asked_for(data, monkeypatch):
+    X, y = data
+    model = LpSVDD(p=1.5).fit(X, y)
+    whole = model.score_samples(X)
+    monkeypatch.setattr("lpsvdd.estimators.BLOCK", 3 * len(model.centre_rows_))
+    assert np.array_equal(model.score_samples(X), whole)
+
+
+# -- samples that are no measurements ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        (lambda X: X * 1e-300, "underflow"),
+        (lambda X: X * 1e-160, "underflow"),
+        (lambda X: X * 1e200, "overflow"),
+        (lambda X: np.where(np.arange(X.size).reshape(X.shape) == 7, 1e308, X), "overflow"),
+    ],
+    ids=["1e-300", "1e-160", "1e200", "one cell"],
+)
+def test_samples_too_small_or_large_for_squares_are_refused(data, kernel, change, words):
+    with pytest.raises(ValueError, match=f"X .*{words}"):
+        LpSVDD(kernel=kernel).fit(change(data[0]))
+
+
+def test_a_kernel_that_cannot_tell_samples_apart_is_named(data):
+    X = data[0].copy()
+    X[7, 1] = 1e100
+    with pytest.warns(UserWarning, match="cannot tell 49 of 50 samples apart"):
+        LpSVDD().fit(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        LpSVDD(contamination=0.1).fit(np.ones((20, 2)))  # equal samples are no collapse
+
+
+def test_a_kernel_matrix_whose_sums_overflow_is_refused():
+    with pytest.raises(ValueError, match="overflow"):
+        LpSVDD(kernel="precomputed").fit(1e307 * np.eye(20))
