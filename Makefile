@@ -10,7 +10,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 export MKL_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test test-all lint book quick check-book pdf bench reproduce claims data clean distclean
+.PHONY: help setup test test-all mutants lint book quick check-book pdf bench reproduce claims data clean distclean
 
 help: ## This table
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -26,6 +26,9 @@ test: $(READY) ## Run the tests (minutes)
 
 test-all: $(READY) ## Run the tests, slow ones included
 	$(RUN) -m pytest -n auto -m "slow or not slow"
+
+mutants: $(READY) ## Break the code in known places, see that a test notices each (minutes)
+	$(RUN) scripts/mutants.py
 
 lint: $(READY) ## Check the style of the code
 	$(RUN) -m ruff check .

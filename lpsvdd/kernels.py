@@ -53,14 +53,18 @@ def rbf_gamma(width: float, formula: Literal["2s2", "s2"] = "2s2") -> float:
 def resolve_gamma(
     gamma: float | str, X: np.ndarray, sample_weight: np.ndarray | None = None
 ) -> float:
-    """The number behind ``gamma``: itself, "half-mean-distance", "scale" or "auto"."""
+    """The number behind ``gamma``: itself, "half-mean-distance", "scale" or "auto".
+
+    "scale" and "auto" are scikit-learn's: 1/(number of features · variance of all entries of X),
+    and 1/(number of features).
+    """
     if isinstance(gamma, str):
         if gamma == "half-mean-distance":
             return rbf_gamma(half_mean_distance(X, sample_weight))
         if gamma == "auto":
             return 1.0 / X.shape[1]
         if gamma == "scale":
-            centred = X - np.average(X, axis=0, weights=sample_weight)
+            centred = X - np.average(X, axis=0, weights=sample_weight).mean()
             variance = float(np.average(centred**2, axis=0, weights=sample_weight).mean())
             return 1.0 / (X.shape[1] * variance) if variance > 0.0 else 1.0
         raise ValueError(

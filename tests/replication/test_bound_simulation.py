@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import roc_auc_score
 
+from lpsvdd import LpSVDD
 from replication.studies import bound_simulation as simulation
 
 
@@ -38,6 +42,49 @@ def test_samples_have_the_stated_distributions():
     np.testing.assert_allclose(np.cov(X[y > 0].T), np.eye(2), atol=0.05)
     assert (simulation.draw(False, 50, 5)[1] == 1).all()
     assert not set(simulation.seeds(200, stream=100)) & set(simulation.seeds(200, stream=101))
+
+
+@pytest.mark.parametrize("negatives", [False, True])
+def test_errors_are_those_of_the_fitted_estimator(negatives):
+    """Both kinds of error, each in its own class, by a model that was fitted without this code."""
+    options = {"n": 40, "seed": 7, "n_test": 600, "n_draws": 5}
+    rows = simulation.repetition(negatives=negatives, ps=(1.0, 2.0), margins=(0.5,), **options)
+    X, y = simulation.draw(negatives, 40, 7)
+    X_test, y_test = simulation.draw(negatives, 600, simulation.TEST_SEED)
+    rng = np.random.default_rng(simulation.TEST_SEED + 1)
+    X_out = simulation.outliers(600, rng)
+    for row in rows:
+        model = LpSVDD(p=row["p"], C=simulation.COST, gamma=simulation.GAMMA).fit(X, y)
+        rejected = np.mean(model.predict(X_test[y_test > 0]) < 0)
+        accepted = np.mean(model.predict(X_out) > 0)
+        # a few points may lie between the two thresholds, which agree to the solver's accuracy
+        assert row["balanced_error"] == pytest.approx((rejected + accepted) / 2, abs=2 / 600)
+        assert row["error"] == pytest.approx(np.mean(model.predict(X_test) != y_test), abs=2 / 600)
+        scores = np.r_[model.score_samples(X_test[y_test > 0]), model.score_samples(X_out)]
+        truth = np.r_[np.ones((y_test > 0).sum()), np.zeros(600)]
+        assert 1 - row["auc_loss"] == pytest.approx(roc_auc_score(truth, scores), abs=1e-4)
+    assert rows[0]["balanced_error"] != rows[1]["balanced_error"]
+
+
+def test_a_bound_that_fails_is_counted_as_failed(monkeypatch):
+    """With bounds below the measured probability the coverage is zero, form by form."""
+    genuine = simulation.bound_from_diagonal
+
+    def coverage(broken):
+        def bound(*, form, **options):
+            terms = genuine(form=form, **options)
+            if form != broken:
+                return terms
+            return replace(terms, empirical=-1.0, linear=0.0, offset=0.0, confidence=0.0)
+
+        monkeypatch.setattr(simulation, "bound_from_diagonal", bound)
+        options = {"ps": (2.0,), "margins": (0.05,), "repetitions": 2, "n_test": 500}
+        table = simulation.coverage(ns=(30,), **options)
+        return table[["coverage_corrected", "coverage_paper"]].to_numpy().tolist()
+
+    assert coverage(None) == [[1.0, 1.0], [1.0, 1.0]]
+    assert coverage("corrected") == [[0.0, 1.0], [0.0, 1.0]]
+    assert coverage("paper") == [[1.0, 0.0], [1.0, 0.0]]
 
 
 def test_light_tables_have_one_row_for_each_cell():

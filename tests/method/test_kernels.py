@@ -1,0 +1,103 @@
+"""Kernels, widths and checked matrices, against NumPy, scikit-learn and hand-made spectra."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.svm import OneClassSVM
+
+from lpsvdd._validation import weighted_quantile
+from lpsvdd.kernels import half_mean_distance, kernel_diagonal, kernel_matrix, resolve_gamma
+from lpsvdd.solver import Gram, solve
+
+X = np.random.default_rng(5).normal(size=(40, 3)) * [1.0, 2.0, 0.5] + [0.0, 3.0, -1.0]
+
+
+@pytest.mark.parametrize("gamma", ["scale", "auto"])
+def test_gamma_means_what_it_means_in_scikit_learn(gamma):
+    assert resolve_gamma(gamma, X) == pytest.approx(OneClassSVM(gamma=gamma).fit(X)._gamma)
+
+
+def test_gamma_scale_counts_a_weight_as_copies():
+    copies = np.arange(len(X)) % 3
+    weighted = resolve_gamma("scale", X, copies.astype(float))
+    assert weighted == pytest.approx(resolve_gamma("scale", np.repeat(X, copies, axis=0)))
+    assert resolve_gamma("scale", np.ones((4, 2))) == 1.0
+
+
+def test_the_papers_width_is_half_the_mean_distance_of_pairs():
+    corners = np.array([[0.0, 0.0], [3.0, 0.0], [0.0, 4.0]])  # distances 3, 4, 5
+    assert half_mean_distance(corners) == pytest.approx(2.0)
+    assert resolve_gamma("half-mean-distance", corners) == pytest.approx(1.0 / 8.0)
+    copies = np.array([1.0, 2.0, 3.0])
+    written_out = np.repeat(corners, [1, 2, 3], axis=0)
+    assert half_mean_distance(corners, copies) == pytest.approx(half_mean_distance(written_out))
+    assert half_mean_distance(corners, np.array([0.2, 0.2, 0.0])) == pytest.approx(1.5)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
+def test_the_diagonal_is_that_of_the_matrix(kernel):
+    options = {"kernel": kernel, "gamma": 0.7, "degree": 2, "coef0": 0.3}
+    K = kernel_matrix(X, **options)
+    assert kernel_diagonal(X, **options) == pytest.approx(K.diagonal())
+    assert kernel_matrix(X, X, **options) == pytest.approx(K)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly"])
+def test_a_callable_kernel_gives_the_same_matrix(kernel):
+    def by_hand(a, b):
+        if kernel == "rbf":
+            return np.exp(-0.7 * ((a - b) ** 2).sum())
+        return (0.7 * a @ b + 0.3) ** 2
+
+    wanted = kernel_matrix(X, X[:5], kernel=kernel, gamma=0.7, degree=2, coef0=0.3)
+    assert kernel_matrix(X, X[:5], kernel=by_hand) == pytest.approx(wanted)
+    assert kernel_diagonal(X, kernel=by_hand) == pytest.approx(
+        kernel_diagonal(X, kernel=kernel, gamma=0.7, degree=2, coef0=0.3)
+    )
+
+
+@given(
+    pairs=st.lists(
+        st.tuples(st.integers(-9, 9), st.integers(0, 4)), min_size=1, max_size=20
+    ).filter(lambda pairs: any(count for _, count in pairs)),
+    level=st.floats(0.0, 1.0),
+)
+def test_a_weighted_quantile_is_that_of_the_values_written_out(pairs, level):
+    values = np.array([float(value) for value, _ in pairs])
+    counts = np.array([count for _, count in pairs])
+    wanted = np.quantile(np.repeat(values, counts), level)
+    found = weighted_quantile(values, level, counts.astype(float))
+    assert found == pytest.approx(wanted, abs=1e-9)
+
+
+def test_a_weighted_quantile_by_hand():
+    """1, 1, 2, 4, 4, 4, 4: the middle is 4, a quarter of the way is half-way from 1 to 2."""
+    values, weights = np.array([4.0, 1.0, 2.0]), np.array([4.0, 2.0, 1.0])
+    assert weighted_quantile(values, 0.5, weights) == 4.0
+    assert weighted_quantile(values, 0.25, weights) == 1.5
+    assert weighted_quantile(values, 0.0, weights) == 1.0
+
+
+def _with_lowest_eigenvalue(lowest: float) -> np.ndarray:
+    """A symmetric matrix with eigenvalues 1, ..., 1 and this one; the diagonal is near 1."""
+    rows = np.random.default_rng(2).normal(size=(12, 12))
+    vectors = np.linalg.qr(rows)[0]
+    K = (vectors * np.r_[lowest, np.ones(11)]) @ vectors.T
+    return (K + K.T) / 2.0
+
+
+@pytest.mark.parametrize("lowest", [-1e-1, -1e-2, -1e-4, -1e-6, -1e-7])
+def test_an_eigenvalue_below_rounding_is_refused(lowest):
+    """With -1e-2 the problem is not convex, and a gap would be a gap to nothing."""
+    K = _with_lowest_eigenvalue(lowest)
+    for call in (Gram.check, lambda K: solve(K, p=2.0, c=1.0)):
+        with pytest.raises(ValueError, match="not positive semidefinite"):
+            call(K)
+
+
+@pytest.mark.parametrize("lowest", [-1e-10, -1e-13, 0.0])
+def test_an_eigenvalue_at_rounding_is_accepted(lowest):
+    assert solve(_with_lowest_eigenvalue(lowest), p=2.0, c=1.0).converged
