@@ -86,37 +86,53 @@ class JudgedCell:
 
 
 @lru_cache(maxsize=2)
-def _load(name: str, target: str | None) -> datasets.Dataset:
+def load_split_data(name: str, target: str | None = None) -> datasets.Dataset:
     return datasets.load(name, target=target)
 
 
 def prepare(task: Task, options: Options = DEFAULTS) -> Trial:
     """Split, impute, standardise, normalise and compute the kernels of one trial."""
-    data = _load(task.dataset, options.target)
+    data = load_split_data(task.dataset, options.target)
     parts = split(data.y, task.dataset, task.trial, options)
     train = parts.train
     if task.setting == "pure":
         train = train[data.y[train] == 1]
-    evaluated = np.concatenate([parts.validation, parts.test])
+    return prepare_rows(
+        (data.X[train], data.y[train]),
+        (data.X[parts.validation], data.y[parts.validation]),
+        (data.X[parts.test], data.y[parts.test]),
+        options=options,
+        seed=trial_seed(task.dataset, task.trial, options.seed),
+    )
+
+
+def prepare_rows(
+    train: tuple[np.ndarray, np.ndarray],
+    validation: tuple[np.ndarray, np.ndarray],
+    test: tuple[np.ndarray, np.ndarray],
+    *,
+    options: Options = DEFAULTS,
+    seed: int = 0,
+) -> Trial:
+    """The trial of given rows (inputs, labels): impute, standardise, normalise, kernels."""
     steps = preprocessor(impute=options.imputation, unit_norm=options.unit_norm)
-    y = data.y[train]
-    X = steps.fit(data.X[train], y).transform(data.X[train])
-    Z = steps.transform(data.X[evaluated])
+    X = steps.fit(*train).transform(train[0])
+    Z = steps.transform(np.concatenate([validation[0], test[0]]))
     width = options.width_factor * half_mean_distance(X)
     gamma = rbf_gamma(width, options.formula)
     return Trial(
         kernels=SplitKernels(
             K=kernel_matrix(X, kernel="rbf", gamma=gamma),
-            y=y,
+            y=train[1],
             K_eval=kernel_matrix(Z, X, kernel="rbf", gamma=gamma),
             diag=kernel_diagonal(X, kernel="rbf", gamma=gamma),
             diag_eval=kernel_diagonal(Z, kernel="rbf", gamma=gamma),
             X=X,
         ),
-        y_validation=data.y[parts.validation],
-        y_test=data.y[parts.test],
+        y_validation=validation[1],
+        y_test=test[1],
         width=width,
-        seed=trial_seed(task.dataset, task.trial, options.seed),
+        seed=seed,
     )
 
 

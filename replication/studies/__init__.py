@@ -32,7 +32,17 @@ from replication.protocol import COMPUTATION_VERSION, DEFAULTS, Task
 from replication.provenance import read_record, record, write_record
 from replication.runner import HasKey, run
 from replication.store import Row, differences
-from replication.studies import gain, general_solvers, negatives, preparation
+from replication.studies import (
+    conditions,
+    gain,
+    general_solvers,
+    hypotheses,
+    negatives,
+    preparation,
+    radius_rule,
+    ranges,
+    relabelling,
+)
 from replication.studies.common import LARGE_NUS, VariantTask
 
 
@@ -42,6 +52,15 @@ def _tasks(names: list[str], trials: int, *, setting: str) -> list[Task]:
 
 def _first_splits(names: list[str], trials: int) -> list[Task]:
     return [task for s in SETTINGS for task in make_tasks(s, names, trials)]
+
+
+def _fresh(names: list[str], trials: int, *, first: int, settings=("pure",)) -> list[Task]:
+    """Splits that no earlier table used: ``first`` and those after it."""
+    return [t for s in settings for t in make_tasks(s, names, range(first, first + trials))]
+
+
+def _fresh_variants(names: list[str], trials: int, *, first: int, expand) -> list[VariantTask]:
+    return expand(names, range(first, first + trials))
 
 
 def _unchanged(rows: pd.DataFrame) -> pd.DataFrame:
@@ -144,6 +163,87 @@ STUDIES = {
             tasks=_first_splits,
             trials=1,
             parameters={"sample": general_solvers.TIMED_CELLS, "large": general_solvers.LARGE},
+        ),
+        Study(
+            "common_range",
+            "Does lp beat each fixed p and the weighted methods over the same range?",
+            ranges.common_range,
+            tasks=partial(_fresh, first=10),
+            trials=20,
+            parameters=ranges.PARAMETERS,
+        ),
+        Study(
+            "matched_sparsity",
+            "How many support vectors has each p at the same share outside?",
+            ranges.matched_sparsity,
+            trials=3,
+            parameters=ranges.PARAMETERS,
+        ),
+        Study(
+            "relabelling",
+            "Is there an l1 model that ranks as (p, c) does?",
+            relabelling.relabelling,
+            tasks=partial(_fresh_variants, first=10, expand=relabelling.relabelling_tasks),
+            trials=6,
+            parameters=relabelling.PARAMETERS,
+            finish=relabelling.summarise,
+        ),
+        Study(
+            "conditions",
+            "Under which conditions does p matter?",
+            conditions.conditions,
+            tasks=partial(_fresh_variants, first=10, expand=conditions.condition_tasks),
+            trials=8,
+            parameters=conditions.PARAMETERS,
+        ),
+        Study(
+            "validation_size",
+            "Does a larger validation set help?",
+            conditions.validation_size,
+            tasks=partial(_fresh, first=100),
+            trials=20,
+            parameters=conditions.PARAMETERS,
+        ),
+        Study(
+            "radius_pure",
+            "What does R^2 >= 0, or half of every cost, change without negatives?",
+            radius_rule.radius_rule,
+            tasks=partial(_fresh, first=10),
+            trials=15,
+            parameters=radius_rule.PARAMETERS,
+        ),
+        Study(
+            "radius_negatives",
+            "What does R^2 >= 0, or half of every cost, change with negatives?",
+            radius_rule.radius_rule,
+            tasks=partial(_fresh, first=10, settings=("negatives",)),
+            trials=5,
+            parameters=radius_rule.PARAMETERS,
+        ),
+        Study(
+            "density_weights",
+            "Which density weight makes DW-SVDD equal to l1-SVDD?",
+            hypotheses.density_weights,
+            names=tuple(name for name in all_datasets() if name not in ("D4", "D20")),
+            parameters=hypotheses.PARAMETERS,
+            finish=hypotheses.summarise_densities,
+        ),
+        Study(
+            "fixed_cost",
+            "Does l2 with a fixed cost fit the printed column?",
+            hypotheses.fixed_cost,
+            tasks=partial(_fresh, first=10, settings=("pure", "negatives")),
+            trials=8,
+            parameters=hypotheses.PARAMETERS,
+        ),
+        Study(
+            "waveform",
+            "Which class and draw of the waveforms fit the printed row of D8?",
+            hypotheses.waveforms,
+            tasks=hypotheses.waveform_tasks,
+            names=("D8",),
+            trials=2,
+            parameters=hypotheses.PARAMETERS,
         ),
     )
 }

@@ -1,0 +1,144 @@
+r"""Where p matters: one condition of the training or validation rows changed at a time.
+
+* ``conditions``: contamination (negatives among the training rows, taken for positives), few
+  training rows, heavy tails (every standardised feature z becomes sinh(t z), in all three parts),
+  few validation rows. l1 and l2 have forty cells from the hard ball to the mean, lp forty cells
+  over ten exponents (``ranges``).
+* ``validation_size``: lp on the paper's grid, chosen with a quarter, a half and all of the
+  validation rows. The subsets are nested and keep the ratio of the classes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from lpsvdd.solver import solve_path
+from replication.methods import ScoredCell, SplitKernels
+from replication.methods.paths import centre_cell
+from replication.paper import EXPONENTS
+from replication.protocol import Task, split, trial_seed
+from replication.store import Row
+from replication.studies.common import VariantTask, contestant_rows, mean_cell, paper_path
+from replication.studies.ranges import FOUR, label, share_costs, share_path
+from replication.trial import Trial, judge, load_split_data, prepare, prepare_rows
+
+CONTAMINATION = (0.05, 0.1, 0.2)
+SIZES = (10, 20, 40)
+TAILS = (1.0, 2.0)
+FRACTIONS = (0.25, 0.5, 1.0)
+CONDITIONS = (
+    "as is",
+    *(f"contamination {share:g}" for share in CONTAMINATION),
+    *(f"n = {n}" for n in SIZES),
+    *(f"tails {t:g}" for t in TAILS),
+)
+
+
+def condition_tasks(names: list[str], trials: range) -> list[VariantTask]:
+    """Every condition on every split."""
+    return [
+        VariantTask(Task(name, "pure", trial), condition)
+        for name in names
+        for trial in trials
+        for condition in CONDITIONS
+    ]
+
+
+def changed(variant: VariantTask) -> Trial | None:
+    """The trial under a condition; None where the set has no more training rows than asked for."""
+    task, condition = variant.task, variant.variant
+    data = load_split_data(task.dataset)
+    parts = split(data.y, task.dataset, task.trial)
+    X, y = data.X.astype(float), data.y
+    train = parts.train[y[parts.train] == 1]
+    rng = np.random.default_rng([trial_seed(task.dataset, task.trial), 1])
+    if condition.startswith("n = "):
+        n = int(condition.removeprefix("n = "))
+        if n >= len(train):
+            return None
+        train = rng.permutation(train)[:n]
+    elif condition.startswith("contamination "):
+        share = float(condition.removeprefix("contamination "))
+        outliers = rng.permutation(parts.train[y[parts.train] == -1])
+        count = min(max(1, round(share * len(train))), len(outliers))
+        train = np.concatenate([rng.permutation(train)[count:], outliers[:count]])
+    elif condition.startswith("tails "):
+        centre, scale = np.nanmean(X[train], axis=0), np.nanstd(X[train], axis=0)
+        z = (X - centre) / np.where(scale > 0, scale, 1.0)
+        X = np.sinh(float(condition.removeprefix("tails ")) * np.clip(z, -20.0, 20.0))
+    return prepare_rows(
+        (X[train], np.ones(len(train))),
+        (X[parts.validation], y[parts.validation]),
+        (X[parts.test], y[parts.test]),
+        seed=trial_seed(task.dataset, task.trial),
+    )
+
+
+def forty_cells(kernels: SplitKernels) -> list[ScoredCell]:
+    """lp with forty cells: four of each exponent's forty."""
+    cells = []
+    for p in EXPONENTS:
+        costs = share_costs(kernels, p)
+        solutions = solve_path(kernels.K, ps=[p], cs=[costs[k] for k in FOUR])
+        cells += [
+            centre_cell(kernels, found.alpha, p=round(p, 4), cell=k)
+            for k, found in zip(FOUR, solutions, strict=True)
+        ]
+    return cells
+
+
+def fewer(trial: Trial, cells: list[ScoredCell], fraction: float) -> tuple[Trial, list[ScoredCell]]:
+    """The trial and its cells with a fraction of the validation rows, each class for itself."""
+    rng = np.random.default_rng([trial.seed, 2])
+    m = len(trial.y_validation)
+    kept = []
+    for sign in (1, -1):
+        rows = rng.permutation(np.flatnonzero(trial.y_validation == sign))
+        kept.append(rows[: max(1, round(fraction * len(rows)))])
+    rows = np.sort(np.concatenate(kept))
+    chosen = np.concatenate([rows, np.arange(m, m + len(trial.y_test))])
+    smaller = [c if c.scores is None else replace(c, scores=c.scores[chosen]) for c in cells]
+    return replace(trial, y_validation=trial.y_validation[rows]), smaller
+
+
+def conditions(variant: VariantTask) -> list[Row]:
+    """Rows of four contestants under one condition, "as is" with fewer validation rows too."""
+    trial = changed(variant)
+    if trial is None:
+        return []
+    kernels = trial.kernels
+    cells = {
+        "kernel mean": [mean_cell(kernels)],
+        label(1.0): share_path(kernels, 1.0),
+        label(2.0): share_path(kernels, 2.0),
+        "lp, 40 cells": forty_cells(kernels),
+    }
+    fractions = FRACTIONS if variant.variant == "as is" else (1.0,)
+    rows = []
+    for fraction in fractions:
+        judged = {}
+        for name, own in cells.items():
+            judged[name] = judge(*fewer(trial, own, fraction))
+        condition = variant.variant if fraction == 1.0 else f"validation {fraction:g}"
+        rows += [{"condition": condition} | row for row in contestant_rows(variant.task, judged)]
+    return rows
+
+
+def validation_size(task: Task) -> list[Row]:
+    """lp on the paper's grid and l1 on forty shares, by the size of the validation set."""
+    trial = prepare(task)
+    cells = {
+        "lp, paper's grid": paper_path(trial.kernels),
+        label(1.0): share_path(trial.kernels, 1.0),
+    }
+    judged = {
+        f"{name}, validation {fraction:g}": judge(*fewer(trial, own, fraction))
+        for name, own in cells.items()
+        for fraction in FRACTIONS
+    }
+    return contestant_rows(task, judged)
+
+
+PARAMETERS = {"conditions": CONDITIONS, "fractions": FRACTIONS, "four": FOUR, "p": EXPONENTS}

@@ -1,0 +1,106 @@
+r"""The paper's problem read in three ways, on the same splits and the paper's grid.
+
+* "free": R^2 is any real number, as the dual with sum alpha = 1 has it. l1 with n c < 1 has no
+  solution.
+* "nonnegative": R^2 >= 0 as printed. Where the free R^2 is negative the centre minimises
+  sum_pos c_i d_i^p, whatever the size of c; l1 with n c < 1 is the kernel mean
+  (Chang, Lee and Lin 2013 study p = 1 and 2 under this rule).
+* "half cost": the joint form as printed, which is the free problem with half of every cost.
+
+``solve(..., radius="nonnegative")`` gives the centre of the second branch once per p: it does not
+depend on c, and it is the solution wherever c p sum_pos d_i^(p-1) <= 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from lpsvdd.solver import solve, solve_path
+from replication.methods import METHODS, ScoredCell, SplitKernels
+from replication.methods.paths import centre_cell
+from replication.methods.registry import kernel_weights
+from replication.paper import COSTS, EXPONENTS
+from replication.protocol import Task
+from replication.store import Row
+from replication.studies.common import contestant_rows
+from replication.trial import judge, prepare
+
+WEIGHTINGS = {"P-SVDD": "position", "DW-SVDD": "density", "GL-SVDD": "global-local"}
+SMALL_COST = 1e-30
+"""A cost at which R^2 = 0 for certain: the centre of that branch is the same at any cost."""
+
+Readings = dict[str, list[ScoredCell]]
+
+
+def zero_branch(kernels: SplitKernels, p: float) -> tuple[np.ndarray, float]:
+    """Coefficients of the centre with R^2 = 0, and p sum_pos d_i^(p-1) there."""
+    positive = np.flatnonzero(kernels.y > 0)
+    K = kernels.K[np.ix_(positive, positive)]
+    found = solve(K, p=p, c=SMALL_COST, radius="nonnegative")
+    beta = np.zeros(len(kernels.y))
+    beta[positive] = found.alpha
+    return beta, p * float(np.sum(found.slack ** (p - 1.0)))
+
+
+def readings(kernels: SplitKernels, ps: Sequence[float], factor: float = 1.0) -> Readings:
+    """Cells of the grid with R^2 free and with R^2 >= 0, all costs times ``factor``."""
+    both = bool((kernels.y < 0).any())
+    costs = [factor * c for c in COSTS]
+    path = solve_path(kernels.K, kernels.y, ps=ps, cs=costs, c_neg=costs if both else None)
+    branches = {p: zero_branch(kernels, p) for p in ps}
+    cells: Readings = {"free": [], "nonnegative": []}
+    for found in path:
+        params = {"p": round(found.p, 4), "c": found.c} | ({"c2": found.c_neg} if both else {})
+        free = centre_cell(kernels, kernels.y * found.alpha, **params)
+        centre, total = branches[found.p]
+        at_zero = found.c * total <= 1.0
+        if found.p == 1.0 and found.c * total < 1.0 - 1e-9:
+            free = ScoredCell(params, None)
+        cells["free"].append(free)
+        cells["nonnegative"].append(centre_cell(kernels, centre, **params) if at_zero else free)
+    return cells
+
+
+def weighted_readings(kernels: SplitKernels, setting: str, name: str) -> Readings:
+    """A weighted method at p = 1: infeasible cells, or the weighted mean in their place."""
+    method = METHODS[setting, name + ("-" if setting == "negatives" else "")]
+    free = method.run(kernels)
+    kept = []
+    means: dict[tuple, np.ndarray] = {}
+    for cell in free:
+        own = {key: value for key, value in cell.params.items() if not key.startswith("C")}
+        key = tuple(own.values())
+        if cell.scores is None and key not in means:
+            weights = kernel_weights(WEIGHTINGS[name], kernels, **own) * (kernels.y > 0)
+            means[key] = weights / weights.sum()
+        mean = cell.scores is None
+        kept.append(centre_cell(kernels, means[key], **cell.params) if mean else cell)
+    return {"free": free, "nonnegative": kept}
+
+
+def radius_rule(task: Task) -> list[Row]:
+    """Rows of every method of the SVDD family under each reading."""
+    trial = prepare(task)
+    kernels = trial.kernels
+    readings_of = {
+        "l1-SVDD": readings(kernels, [1.0]),
+        "lp-SVDD": readings(kernels, EXPONENTS),
+    }
+    readings_of["lp-SVDD"]["half cost"] = readings(kernels, EXPONENTS, 0.5)["free"]
+    readings_of["l2-SVDD"] = {
+        reading: [cell for cell in cells if cell.params["p"] == 2.0]
+        for reading, cells in readings_of["lp-SVDD"].items()
+    }
+    for name in WEIGHTINGS:
+        readings_of[name] = weighted_readings(kernels, task.setting, name)
+    judged = {
+        f"{name}, {reading}": judge(trial, cells)
+        for name, found in readings_of.items()
+        for reading, cells in found.items()
+    }
+    return contestant_rows(task, judged)
+
+
+PARAMETERS = {"p": EXPONENTS, "c": COSTS, "methods": list(WEIGHTINGS)}

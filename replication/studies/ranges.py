@@ -1,0 +1,164 @@
+r"""The same range for every method: forty cells from the hard ball to the kernel mean.
+
+For p > 1 a point has a positive multiplier exactly when it lies outside, so the share of points
+outside the ball is a parameter that means the same for every p. With d_i the squared distances to
+the kernel mean, the cost
+
+    c = 1 / (p sum_i (d_i - R2)_+^(p-1)),      R2 = the (1 - share) quantile of d,
+
+makes R2 the best radius *at the mean*; at the solution the share outside is near the one aimed at.
+A solution with p > 1 leaves outside at least the support vectors of the hard ball, with little
+slack, so small shares are out of its reach where these are many; the cells then crowd at the hard
+ball. Costs beyond share 1 (R2 = min d - delta) lead on to the mean, which p = 1 reaches at share 1:
+there C = 1/(n share). So every p has forty cells: ``SHARES`` and ``BEYOND`` for p > 1, forty shares
+for p = 1. ``matched_sparsity`` measures what the cells are: the share outside that was reached, the
+support vectors, and how far the first cell is from the hard ball and the last from the mean.
+
+* ``common_range``: every fixed p, lp with as many cells, the weighted methods with as many, and
+  what tests the mechanism of H1, on the same splits.
+* ``matched_sparsity``: support vectors at the same share outside.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lpsvdd.solver import Solution, solve_path
+from replication.methods import METHODS, ScoredCell, SplitKernels
+from replication.methods.grids import grid
+from replication.methods.paths import centre_cell
+from replication.paper import COSTS, EXPONENTS
+from replication.protocol import Task
+from replication.store import Row
+from replication.studies.common import contestant_rows, mean_cell, paper_path
+from replication.trial import judge, prepare
+
+SHARES = tuple(k / 32 for k in range(32))
+BEYOND = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 1000.0)
+"""How far R2 lies below min d, in units of the spread of d: on towards the kernel mean."""
+CELLS = len(SHARES) + len(BEYOND)
+FOUR = (0, 12, 25, CELLS - 1)
+"""Which four of the forty cells a method gets that has ten exponents to share them with."""
+WEIGHTED = {
+    "P-SVDD": grid(variant=("linear", "minmax", "exp"), nu=tuple((k + 1) / 13 for k in range(13))),
+    "DW-SVDD": grid(k=(3, 5, 7, 10, 15), nu=tuple((k + 1) / 8 for k in range(8))),
+    "GL-SVDD": grid(k=(5,), lam=(0.0, 0.25, 0.75, 1.0), nu=tuple((k + 1) / 10 for k in range(10))),
+}
+"""Forty cells (P-SVDD: 39) for each weighted method, its own parameter included."""
+TARGETS = (0.1, 0.25, 0.5, 0.75)
+ON_BOUNDARY = 1e-6
+"""A slack below this share of the spread of d counts as none."""
+
+
+def distances_to_mean(kernels: SplitKernels) -> np.ndarray:
+    """Squared distances of the training points to their kernel mean."""
+    return kernels.diag - 2.0 * kernels.K.mean(axis=1) + kernels.K.mean()
+
+
+def share_costs(kernels: SplitKernels, p: float) -> list[float]:
+    """The forty costs of an exponent, from the hard ball to the mean."""
+    n = len(kernels.y)
+    if p == 1.0:
+        return [1.0 / (n * max(k / (CELLS - 1), 1.0 / n)) for k in range(CELLS)]
+    d = distances_to_mean(kernels)
+    spread = float(np.ptp(d)) or float(d.mean())
+    radii = [float(np.quantile(d, 1.0 - share)) for share in SHARES]
+    radii[0] = float(d.max()) - 1e-3 * spread  # share 0: no slack worth the name
+    radii += [float(d.min()) - delta * spread for delta in BEYOND]
+    costs = []
+    for radius in radii:
+        slack = np.maximum(d - min(radius, float(d.max()) - 1e-3 * spread), 0.0)
+        largest = float(slack.max())
+        scaled = float(np.sum((slack / largest) ** (p - 1.0)))
+        costs.append(float(np.exp(-np.log(p * scaled) - (p - 1.0) * np.log(largest))))
+    return costs
+
+
+def share_solutions(kernels: SplitKernels, p: float) -> list[Solution]:
+    """The forty solutions of an exponent."""
+    return solve_path(kernels.K, ps=[p], cs=share_costs(kernels, p))
+
+
+def share_path(kernels: SplitKernels, p: float) -> list[ScoredCell]:
+    """The forty cells of an exponent, numbered from the hard ball (0) to the mean (39)."""
+    return [
+        centre_cell(kernels, found.alpha, p=round(p, 4), cell=number)
+        for number, found in enumerate(share_solutions(kernels, p))
+    ]
+
+
+def label(p: float) -> str:
+    """Name of a fixed exponent's contestant."""
+    return f"p = {p:.4g}, 40 shares"
+
+
+def common_range(task: Task) -> list[Row]:
+    """Rows of all contestants on one split (see ``plans/common_range.md``)."""
+    trial = prepare(task)
+    kernels = trial.kernels
+    paths = {p: judge(trial, share_path(kernels, p)) for p in (1.0, *EXPONENTS)}
+    paper = judge(trial, paper_path(kernels))
+    l1_paper = judge(trial, paper_path(kernels, [1.0]))
+    mean = judge(trial, [mean_cell(kernels)])
+    least = 1.0 / len(kernels.y)
+    contestants = {
+        "kernel mean": mean,
+        **{label(p): cells for p, cells in paths.items()},
+        "lp, 40 cells": [paths[p][k] for p in EXPONENTS for k in FOUR],
+        "lp, 400 cells": [cell for p in EXPONENTS for cell in paths[p]],
+        "p = 1, 4 shares": [paths[1.0][k] for k in FOUR],
+        "l1, paper's grid": l1_paper,
+        "l1, paper's grid and mean": [*mean, *l1_paper],
+        "l2, paper's grid": [cell for cell in paper if cell.params["p"] == 2.0],
+        "lp, paper's grid": paper,
+        "lp, cells feasible for l1": [cell for cell in paper if cell.params["c"] >= least],
+    }
+    for name, cells in WEIGHTED.items():
+        method = METHODS["pure", name]
+        contestants[f"{name}, 40 cells"] = judge(trial, method.path(kernels, cells))
+    return contestant_rows(task, contestants)
+
+
+def matched_sparsity(task: Task) -> list[Row]:
+    """Per exponent: support vectors at given shares outside, and the ends of the range."""
+    kernels = prepare(task).kernels
+    d_mean = distances_to_mean(kernels)
+    tiny = ON_BOUNDARY * (float(np.ptp(d_mean)) or float(d_mean.mean()))
+    n = len(kernels.y)
+    rows, hard, length = [], None, 0.0
+    for p in (1.0, *EXPONENTS):
+        outside, support, away = [], [], []
+        solutions = share_solutions(kernels, p)
+        first = solutions[0].alpha
+        for found in solutions:
+            d = kernels.diag - 2.0 * kernels.K @ found.alpha + found.alpha @ kernels.K @ found.alpha
+            slack = d - found.radius_sq > tiny
+            active = found.alpha > 1e-6 * found.alpha.max()
+            step = found.alpha - 1.0 / n
+            outside.append(float(slack.mean()))
+            support.append(float((active | slack).mean() if p > 1.0 else active.mean()))
+            away.append(float(np.sqrt(max(step @ kernels.K @ step, 0.0))))
+        length = length or away[0] or 1.0  # from the mean to the hard ball, p = 1 coming first
+        row = {"dataset": task.dataset, "trial": task.trial, "p": round(p, 4), "n": n}
+        order = np.argsort(outside, kind="stable")
+        for target in TARGETS:
+            matched = np.interp(
+                target, np.array(outside)[order], np.array(support)[order], left=np.nan
+            )
+            row[f"support_at_{target:g}"] = None if np.isnan(matched) else round(float(matched), 4)
+        hard = first if hard is None else hard
+        step = first - hard
+        row |= {
+            "least_outside": round(min(outside), 4),
+            "most_outside": round(max(outside), 4),
+            "distance_to_mean": round(away[-1] / length, 4),
+            "distance_to_hard": round(float(np.sqrt(max(step @ kernels.K @ step, 0))) / length, 4),
+        }
+        rows.append(row)
+    return rows
+
+
+PARAMETERS = {
+    "p": EXPONENTS, "c": COSTS, "shares": SHARES, "beyond": BEYOND, "four": FOUR,
+    "weighted": {name: len(cells) for name, cells in WEIGHTED.items()}, "targets": TARGETS,
+}  # fmt: skip
