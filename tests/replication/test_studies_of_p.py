@@ -1,0 +1,170 @@
+"""The studies of p on one small split each: every contestant is what its name says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lpsvdd.solver import solve
+from replication.paper import COSTS, EXPONENTS
+from replication.protocol import Task
+from replication.studies import STUDIES, conditions, hypotheses, radius_rule, ranges, relabelling
+from replication.studies.common import VariantTask, mean_cell
+from replication.trial import judge, prepare
+
+PURE = Task("D1", "pure", 0)
+BOTH = Task("D1", "negatives", 0)
+PLANS = Path(ranges.__file__).with_name("plans")
+
+
+@pytest.fixture(scope="module")
+def kernels():
+    return prepare(PURE).kernels
+
+
+@pytest.mark.parametrize("p", [1.0, 32 / 31, 2.0, 20.0])
+def test_forty_cells_reach_from_the_hard_ball_to_the_mean(kernels, p):
+    cells = ranges.share_solutions(kernels, p)
+    assert len(cells) == 40
+    hard = solve(kernels.K, p=1.0, c=1.0).alpha
+    ends = (cells[0].alpha - hard, cells[-1].alpha - 1.0 / len(hard))
+    whole = hard - 1.0 / len(hard)
+    to_hard, to_mean, length = (float(np.sqrt(v @ kernels.K @ v)) for v in (*ends, whole))
+    assert to_hard < 0.02 * length
+    assert to_mean < 0.1 * length
+    radii = [cell.radius_sq for cell in cells]
+    assert all(b <= a + 1e-6 for a, b in zip(radii, radii[1:], strict=False))
+
+
+def test_every_contestant_of_the_common_range_has_forty_cells(kernels):
+    assert ranges.CELLS == 40 == len(EXPONENTS) * len(ranges.FOUR)
+    assert {name: len(cells) for name, cells in ranges.WEIGHTED.items()} == {
+        "P-SVDD": 39,
+        "DW-SVDD": 40,
+        "GL-SVDD": 40,
+    }
+    assert len(conditions.forty_cells(kernels)) == 40
+
+
+def test_common_range_contains_what_its_names_say():
+    rows = {row["contestant"]: row for row in ranges.common_range(PURE)}
+    assert rows["lp, 400 cells"]["auc_val"] >= rows["lp, 40 cells"]["auc_val"]
+    assert rows["lp, 400 cells"]["auc_val"] == max(
+        rows[ranges.label(p)]["auc_val"] for p in EXPONENTS
+    )
+    # 17 training rows: cells with c < 1/17 are the infeasible ones
+    chosen = rows["lp, cells feasible for l1"]["params"]
+    assert '"c":0.1' in chosen or '"c":1.0' in chosen
+    assert rows["l1, paper's grid and mean"]["auc_val"] == max(
+        rows["l1, paper's grid"]["auc_val"], rows["kernel mean"]["auc_val"]
+    )
+
+
+def test_support_vectors_above_p_1_are_the_points_outside():
+    table = pd.DataFrame(ranges.matched_sparsity(PURE)).set_index("p")
+    assert table.loc[1.0, "distance_to_mean"] == 0.0
+    known = table.loc[table.index > 1].filter(like="support_at").stack().dropna()
+    targets = known.index.get_level_values(1).str.removeprefix("support_at_").astype(float)
+    assert np.all(known.to_numpy() >= targets - 1e-9)
+
+
+def test_relabelling_finds_an_l1_model_that_is_itself():
+    """The hard ball and the mean are l1 models: cells that reach them correlate perfectly."""
+    task = relabelling.relabelling_tasks(["D7"], range(1))[1]
+    table = pd.DataFrame(relabelling.relabelling(task)).set_index(["p", "c"])
+    assert len(table) == 40 + len(relabelling.CONTROL)
+    assert table.loc[(1.0323, 1e-3), "correlation"] > 0.9999
+    assert table.loc[(1.0323, 1e-3), "nu"] == 1.0
+    assert abs(table.loc[(1.0323, 1e-3), "left"]) < 0.2
+    assert (table["correlation"] <= 1 + 1e-12).all()
+    summary = relabelling.summarise(table.reset_index())
+    assert set(summary["splits"]) == {1}
+
+
+def test_conditions_change_what_they_name():
+    names = {c: conditions.changed(VariantTask(PURE, c)) for c in conditions.CONDITIONS}
+    n = len(names["as is"].kernels.y)
+    assert n == 17
+    assert names["n = 10"].kernels.y.shape == (10,) and names["n = 20"] is None
+    plain = prepare(PURE).kernels.K
+    assert np.allclose(names["as is"].kernels.K, plain)
+    for changed in ("contamination 0.2", "tails 2"):
+        assert names[changed].kernels.K.shape == (n, n)
+        assert not np.allclose(names[changed].kernels.K, plain)
+
+
+def test_fewer_validation_rows_are_nested_and_keep_both_classes():
+    trial = prepare(PURE)
+    cells = [mean_cell(trial.kernels)]
+    sizes = []
+    for fraction in conditions.FRACTIONS:
+        smaller, scored = conditions.fewer(trial, cells, fraction)
+        assert set(smaller.y_validation) == {1, -1}
+        assert len(scored[0].scores) == len(smaller.y_validation) + len(trial.y_test)
+        sizes.append(len(smaller.y_validation))
+        assert judge(smaller, scored)[0].auc == judge(trial, cells)[0].auc
+    assert sizes == sorted(sizes) and sizes[-1] == len(trial.y_validation)
+
+
+@pytest.mark.parametrize("task", [PURE, BOTH], ids=["pure", "negatives"])
+def test_readings_are_the_solutions_of_their_rules(task):
+    kernels = prepare(task).kernels
+    cells = radius_rule.readings(kernels, [2.0])
+    pairs = len(cells["free"])
+    assert pairs == (4 if task is PURE else 16)
+    for k in (0, pairs - 1):
+        params = cells["nonnegative"][k].params
+        cost = np.where(kernels.y > 0, params["c"], params.get("c2", params["c"]))
+        for radius in ("free", "nonnegative"):
+            found = solve(kernels.K, kernels.y, p=2.0, c=cost, radius=radius)
+            beta = kernels.y * found.alpha
+            expected = 2 * kernels.K_eval @ beta - kernels.diag_eval - beta @ kernels.K @ beta
+            assert np.allclose(cells[radius][k].scores, expected, atol=1e-4)
+    # c = 1e-3 is below c*: there the two rules differ
+    assert not np.allclose(cells["free"][0].scores, cells["nonnegative"][0].scores, atol=1e-4)
+
+
+def test_l1_without_a_solution_becomes_the_mean_when_the_radius_is_kept():
+    kernels = prepare(PURE).kernels
+    cells = radius_rule.readings(kernels, [1.0])
+    assert cells["free"][0].scores is None
+    assert np.allclose(cells["nonnegative"][0].scores, mean_cell(kernels).scores)
+    weighted = radius_rule.weighted_readings(kernels, "pure", "DW-SVDD")
+    assert any(cell.scores is None for cell in weighted["free"])
+    assert all(cell.scores is not None for cell in weighted["nonnegative"])
+
+
+def test_density_weights_are_what_their_names_say(kernels):
+    for form in hypotheses.DENSITIES:
+        weight = hypotheses.density_weight(kernels, k=5, form=form)
+        assert weight.shape == (len(kernels.y),) and weight.min() >= 0.0
+    assert hypotheses.density_weight(kernels, 5, "mean one").mean() == pytest.approx(1.0)
+    assert hypotheses.density_weight(kernels, 5, "max/d").min() == pytest.approx(1.0)
+    table = hypotheses.summarise_densities(pd.DataFrame(hypotheses.density_weights(PURE)))
+    assert table["equal"].between(0, 1).all()
+
+
+def test_fixed_costs_have_one_cell_each():
+    rows = {row["contestant"]: row for row in hypotheses.fixed_cost(BOTH)}
+    assert set(rows) == {"lp, tuned", "l2, tuned", *(f"l2, c = {c:g}" for c in COSTS)}
+    best = max(rows[f"l2, c = {c:g}"]["auc_val"] for c in COSTS)
+    assert rows["l2, tuned"]["auc_val"] >= best
+
+
+def test_waveforms_take_the_class_named():
+    tasks = hypotheses.waveform_tasks([], 1)
+    assert len(tasks) == 2 * 3 * hypotheses.DRAWS
+    rows = hypotheses.waveforms(tasks[0])
+    assert [row["target"] for row in rows] == ["0"] * 9
+
+
+def test_every_study_of_p_has_a_plan():
+    tables = " ".join(path.read_text(encoding="utf-8") for path in PLANS.glob("*.md"))
+    new = set(STUDIES) - {
+        "fair_grid", "support", "choice_of_p", "preparation", "targets", "negative_weight",
+        "negative_contest", "cvxpy_grid", "cvxpy_time",
+    }  # fmt: skip
+    assert all(f"`{name}.csv`" in tables for name in new)
