@@ -136,9 +136,20 @@ def split(y: np.ndarray, dataset: str, trial: int, options: Options = DEFAULTS) 
 
 
 def resolved(scores: np.ndarray, resolution: float) -> np.ndarray:
-    """Scores as multiples of ``resolution`` times the largest |score|: finer digits are dropped."""
-    quantum = resolution * max(float(np.abs(scores).max()), np.finfo(float).tiny / resolution)
-    return np.round(scores / quantum) * quantum
+    """Scores as multiples of ``resolution`` times the largest |score|: finer digits are dropped.
+
+    First, neighbours in order that are closer than RESOLUTION get one value: between equal rows
+    that were rounded differently there must not lie the border of a multiple.
+    """
+    largest = max(float(np.abs(scores).max()), np.finfo(float).tiny / RESOLUTION)
+    order = np.argsort(scores)
+    ordered = scores[order]
+    first = np.append(True, np.diff(ordered) > RESOLUTION * largest)
+    equal = np.empty_like(ordered)
+    equal[order] = ordered[first][np.cumsum(first) - 1]
+    if resolution <= RESOLUTION:
+        return equal
+    return np.round(equal / (resolution * largest)) * (resolution * largest)
 
 
 def auc(scores: np.ndarray, y: np.ndarray) -> float:

@@ -127,6 +127,16 @@ def test_digits_that_mean_nothing_decide_nothing() -> None:
         auc(np.ones(2), np.ones(2))
 
 
+def test_equal_rows_stay_equal_wherever_their_score_lies() -> None:
+    """Twins that differ by rounding, at a thousand places: also where a multiple begins."""
+    twins = np.repeat(np.linspace(0.1, 1.0, 1000), 2)
+    twins[1::2] *= 1 + 4e-15
+    for resolution in (RESOLUTION, 1e-5):
+        found = resolved(twins, resolution)
+        assert np.array_equal(found[::2], found[1::2])
+        assert len(set(found)) == 1000 and np.abs(found - twins).max() <= 0.51 * resolution + 1e-14
+
+
 def test_ties_go_to_the_first_cell() -> None:
     assert select([None, 70.0, 80.0, 80.0]) == 2
     assert select([None, None]) is None
