@@ -28,6 +28,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from numbers import Integral
 
 from scipy.optimize import brentq
@@ -67,6 +68,11 @@ def rejection_risk(
         raise ValueError(f"beta must lie in the open interval (0, 1), got {beta!r}")
     if sides not in SHARES:
         raise ValueError(f"sides must be one of {', '.join(SHARES)}, got {sides!r}")
+    return _ends(k, n, float(beta), sides)
+
+
+@lru_cache(maxsize=4096)  # searches and simulations ask for the same few again and again
+def _ends(k: int, n: int, beta: float, sides: str) -> tuple[float, float]:
     before, after = (math.log(beta * share / n) if share else -math.inf for share in SHARES[sides])
 
     def excess(logit: float) -> float:

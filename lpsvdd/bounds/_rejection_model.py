@@ -50,6 +50,17 @@ class Determining(NamedTuple):
     high: int
     n: int
 
+    def risk(self, beta: float = 0.05, *, sides: str = "both") -> tuple[float, float]:
+        """The interval of `rejection_risk`; with two counts each end gets half of beta."""
+        if self.low == self.high:
+            return rejection_risk(self.low, self.n, beta, sides=sides)
+        if sides != "both":
+            count = self.low if sides == "lower" else self.high
+            return rejection_risk(count, self.n, beta, sides=sides)
+        low, _ = rejection_risk(self.low, self.n, beta / 2, sides="lower")
+        _, high = rejection_risk(self.high, self.n, beta / 2, sides="upper")
+        return low, high
+
 
 def rejection_risk_of(
     model: LpSVDD, beta: float = 0.05, *, counted: ArrayLike | None = None, sides: str = "both"
@@ -71,11 +82,7 @@ def rejection_risk_of(
     points = determining_points(model, counted=counted)
     for text in unmet_conditions(model):
         warnings.warn(text, AssumptionWarning, stacklevel=3)
-    if points.low == points.high or sides != "both":
-        low = rejection_risk(points.low, points.n, beta, sides=sides)[0]
-        return low, rejection_risk(points.high, points.n, beta, sides=sides)[1]
-    low = rejection_risk(points.low, points.n, beta / 2, sides="lower")[0]
-    return low, rejection_risk(points.high, points.n, beta / 2, sides="upper")[1]
+    return points.risk(beta, sides=sides)
 
 
 def determining_points(model: LpSVDD, *, counted: ArrayLike | None = None) -> Determining:
@@ -204,7 +211,7 @@ def cost_for_rate(
             warnings.filterwarnings("ignore", message="radius_sq_")  # such a ball is refused below
             fitted.fit(X, y)
         points = determining_points(fitted)
-        high = rejection_risk(points.high, points.n, beta, sides="upper")[1]
+        high = points.risk(beta, sides="upper")[1]
         if high > rate:
             break
         chosen = RateChoice(fitted, float(cost), high, points)

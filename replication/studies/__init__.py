@@ -41,6 +41,7 @@ from replication.studies import (
     preparation,
     radius_rule,
     ranges,
+    rejection_compare,
     relabelling,
 )
 from replication.studies.common import LARGE_NUS, VariantTask
@@ -244,6 +245,13 @@ STUDIES = {
             names=("D8",),
             trials=2,
             parameters=hypotheses.PARAMETERS,
+        ),
+        Study(
+            "rejection_datasets",
+            "Does the interval for the risk of rejection agree with held-out targets?",
+            rejection_compare.datasets_job,
+            trials=20,
+            parameters=rejection_compare.parameters(),
         ),
     )
 }

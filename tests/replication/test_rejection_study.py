@@ -1,0 +1,92 @@
+"""The study of the risk of rejection: its parts against known answers, a light run, the tables."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom
+
+from lpsvdd.bounds import determining_points
+from replication.protocol import Task
+from replication.studies import rejection, rejection_compare
+from replication.studies.rejection import POPULATIONS, cost, fit, true_risk
+
+# -- the parts -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [name for name, one in POPULATIONS.items() if one.exact])
+@pytest.mark.parametrize("p", [1.0, 2.0])
+def test_exact_risks_agree_with_fresh_points(name, p):
+    population = POPULATIONS[name]
+    rng = np.random.default_rng(0)
+    X, Z = population.draw(rng, 60), population.draw(rng, 20_000)
+    model = fit(X, p=p, C=cost(p, 0.2, 60, population.slack), **population.kernel)
+    exact = true_risk(model, population, None)
+    assert exact == pytest.approx(np.mean(model.predict(Z) < 0), abs=0.015)
+
+
+def test_shared_kernel_values_give_the_same_share():
+    population = POPULATIONS["clusters"]
+    rng = np.random.default_rng(1)
+    X, Z = population.draw(rng, 40), population.draw(rng, 500)
+    model = fit(X, p=1.5, C=0.2, **population.kernel)
+    Kz = rejection.kernel_matrix(Z, X, **population.kernel)
+    assert true_risk(model, population, None, Kz) == true_risk(model, population, Z)
+
+
+def test_the_lattice_holds_all_its_mass():
+    atoms, probabilities = rejection._lattice()
+    assert probabilities.sum() == pytest.approx(1.0, abs=1e-12)
+    X = POPULATIONS["lattice"].draw(np.random.default_rng(2), 50_000)
+    origin = np.flatnonzero((atoms == 0.0).all(axis=1))[0]
+    assert np.mean((X == 0.0).all(axis=1)) == pytest.approx(probabilities[origin], abs=0.01)
+
+
+def test_clopper_pearson_is_the_inverse_of_the_binomial_tails():
+    low, high = rejection_compare.clopper_pearson(7, 50, 0.95)
+    assert binom.sf(6, 50, low) == pytest.approx(0.025)
+    assert binom.cdf(7, 50, high) == pytest.approx(0.025)
+    assert rejection_compare.clopper_pearson(0, 20, 0.9)[0] == 0.0
+    assert rejection_compare.clopper_pearson(20, 20, 0.9)[1] == 1.0
+
+
+def test_the_searched_cost_leaves_the_share_outside():
+    X = POPULATIONS["Gaussian"].draw(np.random.default_rng(3), 100)
+    model = rejection._with_share(X, 0.2, p=2.0, gamma=0.3)
+    assert np.mean(model.predict(X) < 0) == pytest.approx(0.2, abs=0.02)
+
+
+def test_a_light_run_has_a_row_for_each_cell(monkeypatch):
+    monkeypatch.setattr(rejection, "FRESH", 500)
+    monkeypatch.setattr(rejection_compare, "FRESH", 500)
+    table = rejection.coverage(2, names=["Student 1.5"])
+    assert len(table) == 2 * 12 and (table["repetitions"] == 2).all()
+    assert (table["low"] <= table["high"]).all() and (table["fresh"] > 0).all()
+    variants = rejection.conditions(1, cases=(("Gaussian", 2.0),), n=60)
+    assert set(variants["variant"]) <= set(rejection.CONDITIONS)
+    assert len(variants) >= len(rejection.CONDITIONS) - 1
+    beside = rejection_compare.compare(ns=(50,), repetitions=(2,))
+    assert len(beside) == 7 and beside["length"].between(0, 1).all()
+    figure = rejection_compare.curves(ns=(30,), repetitions=(1,))
+    assert len(figure) == 11 + 2 * 9
+
+
+def test_points_set_aside_are_not_counted_on_the_data_sets():
+    rows = pd.DataFrame(rejection_compare.datasets_job(Task("D7", "pure", 0)))
+    assert len(rows) == 6 and (rows["n_train"] == 35).all() and (rows["n_test"] == 36).all()
+    assert set(rows.loc[rows["preparation"] == "aside", "n"]) == {28}
+    assert set(rows.loc[rows["preparation"] == "all", "n"]) == {35}
+    again = pd.DataFrame(rejection_compare.datasets_job(Task("D7", "pure", 1)))
+    assert rows["rejected"].tolist() != again["rejected"].tolist()
+
+
+def test_a_kernel_that_knows_the_sample_breaks_the_promise():
+    """The book's counterexample: two points determine the ball, everything new is rejected."""
+    rng = np.random.default_rng(4)
+    sample = np.r_[-1.0, 1.0, rng.uniform(-0.9, 0.9, 48)]  # the feature of the training points
+    model = fit(np.outer(sample, sample), p=2.0, C=10.0, kernel="precomputed")
+    points = determining_points(model)
+    assert points.high == 2 and points.risk()[1] < 0.2
+    new = np.full(20, 10.0)  # the feature of every other point
+    assert (model.predict(np.outer(new, sample), diag=new**2) == -1).all()
