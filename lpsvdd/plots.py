@@ -6,7 +6,7 @@ when a function runs, so that importing the package stays fast.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from importlib.resources import as_file, files
 from typing import TYPE_CHECKING, Any
 
@@ -147,37 +147,3 @@ def _new_axes(**options: Any) -> Axes:
     import matplotlib.pyplot as plt
 
     return plt.subplots(layout="constrained", **options)[1]
-
-
-def name_points(ax: Axes, names: Iterable[str], x: Iterable[float], y: Iterable[float]) -> Axes:
-    """Name points of a scatter plot, each label where it covers least and stays inside the axes.
-
-    Points with an empty name get none, but labels keep clear of them. Call it after the limits of
-    the axes are set: what overlaps depends on them.
-    """
-    size, dot = 7.0, 2.0  # of the letters, and half of a point, in points
-    points = list(zip(names, x, y, strict=True))
-    unit = 72.0 / ax.figure.dpi
-    places = [ax.transData.transform(at) * unit for _, *at in points]
-    frame = ax.bbox.extents * unit
-    taken = [(u - dot, v - dot, u + dot, v + dot) for u, v in places]
-    for (name, *at), (u, v) in zip(points, places, strict=True):
-        if not name:
-            continue
-        width = 0.62 * size * len(name)
-        choices = []
-        for dy in (3, -3 - size, 9, -9 - size, 15, -15 - size):
-            for dx in (-3 - width, 3):
-                box = (u + dx, v + dy, u + dx + width, v + dy + size)
-                covered = sum(_overlap(box, other) for other in taken)
-                inside = box[0] >= frame[0] and box[2] <= frame[2] + width
-                choices.append((covered + 10 * (not inside), len(choices), (dx, dy), box))
-        *_, offset, box = min(choices)
-        taken.append(box)
-        ax.annotate(name, at, xytext=offset, textcoords="offset points", fontsize=size)
-    return ax
-
-
-def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
-    """Whether two boxes (left, bottom, right, top) share an area."""
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]

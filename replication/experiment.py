@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -24,21 +22,14 @@ from replication.backends import SERIAL, Dask, Local, Serial
 from replication.methods import METHODS, Method
 from replication.paper import METHOD_NAMES, SETTINGS, TRIALS
 from replication.protocol import COMPUTATION_VERSION, DEFAULTS, Options, Task
-from replication.provenance import read_record, record, write_record
+from replication.results import read_record, read_table, results_folder, save_table
 from replication.runner import run
-from replication.store import write_atomically
 from replication.trial import COLUMNS, run_trial
 
 TOLERANCE = 0.05
 """AUC points within which a recomputed row counts as the same."""
 REQUIRED_SHARE = 0.99
 """Share of rows that must be the same for a recomputation to count as agreeing."""
-
-
-def results_folder() -> Path:
-    """Folder of the committed tables: $LPSVDD_RESULTS, else ``results`` of this checkout."""
-    named = os.environ.get("LPSVDD_RESULTS")
-    return Path(named) if named else Path(__file__).resolve().parents[1] / "results"
 
 
 def paper_methods(setting: str) -> list[Method]:
@@ -160,39 +151,21 @@ def experiment(
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def read_table(path: Path) -> pd.DataFrame:
-    """Read a committed table back."""
-    texts = {"flag": str, "params": str, "status": str}
-    return pd.read_csv(path, dtype=texts).fillna(dict.fromkeys(texts, ""))
-
-
-def committed(setting: str, folder: Path | None = None) -> pd.DataFrame:
-    """Committed table of a setting."""
-    path = (results_folder() if folder is None else folder) / f"{setting}.csv"
-    if not path.exists():
-        raise FileNotFoundError(f"there is no table {path.name} in the results folder")
-    return read_table(path)
-
-
 def save(table: pd.DataFrame, setting: str, folder: Path, **further: Any) -> None:
     """Write a table made by :func:`experiment` with default options, and its provenance record."""
-    path = folder / f"{setting}.csv"
-    write_table(table, path)
-    write_record(path, record(signature(setting, DEFAULTS, paper_methods(setting)), **further))
+    save_table(
+        table,
+        folder / f"{setting}.csv",
+        command=f"python -m replication run --all --setting {setting} --save results",
+        signature=signature(setting, DEFAULTS, paper_methods(setting)),
+        **further,
+    )
 
 
 def time_per_dataset(table: pd.DataFrame) -> list[str]:
     """One line per data set: seconds of processor time over all trials and methods."""
     seconds = table.groupby("dataset", sort=False)["seconds"].sum()
     return [f"{name}: {value:.1f} s of processor time" for name, value in seconds.items()]
-
-
-def write_table(table: pd.DataFrame, path: Path) -> None:
-    """Write a results table in one piece."""
-    text = StringIO()
-    table.to_csv(text, index=False, lineterminator="\n")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, text.getvalue())
 
 
 @dataclass(frozen=True)

@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from lpsvdd.plots import name_points
-from replication.experiment import paper_methods, read_table, results_folder
+from replication.experiment import paper_methods
 from replication.methods import Method
 from replication.methods.grids import grid
 from replication.paper import COSTS, EXPONENTS
-from replication.provenance import read_record
-from replication.statistics import Interval, mean_interval, trial_matrix
-from replication.tables import wide
+from replication.results import read_record, read_table, results_folder
+from replication.statistics import paired_interval
+from replication.tables import method_label, wide
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,8 +31,6 @@ FLAG_NOTES = {
     "inferred-labels": "the labels of the file used were partly inferred",
     "inferred-target": "500 rows where 336 is printed, and the target class inferred from its size",
 }
-REPEATED = ("D19", "D15")
-"""D19 is D12 again and D15 is the complete rows of D18: left out where sets must be distinct."""
 
 
 def methods_with(setting: str, p_grid: Sequence[Any], c_grid: Sequence[Any]) -> list[Method]:
@@ -89,17 +86,28 @@ def side_by_side(rows: pd.DataFrame, setting: str, label: str) -> str:
     return scrolling(table, label)
 
 
-def method_label(name: str) -> str:
-    """Unicode name of a method: l1-SVDD -> ℓ1-SVDD, KNFST- -> KNFST⁻."""
-    text = name[:-1] + "⁻" if name.endswith("-") else name
-    return "ℓ" + text[1:] if text[:1] == "l" and text[1:2] in "12p" else text
-
-
 def flag_notes(rows: pd.DataFrame) -> str:
     """Markdown sentence on data sets whose rows rest on inferred data."""
     flagged = rows[rows["flag"].fillna("") != ""][["dataset", "flag"]].drop_duplicates()
     parts = [f"{name}: {FLAG_NOTES[flag]}" for name, flag in flagged.itertuples(index=False)]
     return f"† {'; '.join(parts)}." if parts else "No row shown here rests on inferred data."
+
+
+def name_points(ax: Axes, names: Iterable[str], x: Iterable[float], y: Iterable[float]) -> Axes:
+    """Name points of a scatter plot so that the labels keep clear of each other and of all points.
+
+    Points with an empty name get none, but labels keep clear of them. Call it after the limits of
+    the axes are set: what overlaps depends on them.
+    """
+    from adjustText import adjust_text
+
+    x, y = list(x), list(y)
+    texts = [
+        ax.text(u, v, name, fontsize=7) for name, u, v in zip(names, x, y, strict=True) if name
+    ]
+    ax.figure.canvas.draw()
+    adjust_text(texts, x, y, ax=ax)
+    return ax
 
 
 def agreement(table: pd.DataFrame, method: str, ax: Axes) -> Axes:
@@ -135,13 +143,9 @@ def contrasts(
     rows: pd.DataFrame, pairs: Iterable[tuple[str, str]], *, leave_out: Sequence[str] = ()
 ) -> pd.DataFrame:
     """Mean difference over data sets of each pair, with its interval and wins by data set."""
-    rows = rows.rename(columns={"contestant": "method"})
-    rows = rows[~rows["dataset"].isin(leave_out)]
-    matrix = trial_matrix(rows)
     lines = []
     for first, second in pairs:
-        means = (matrix[first] - matrix[second]).groupby("dataset").mean().dropna()
-        found = interval(means)
+        found = paired_interval(rows, first, second, leave_out=leave_out)
         lines.append(
             {
                 "pair": f"{method_label(first)} − {method_label(second)}",
@@ -154,44 +158,6 @@ def contrasts(
             }
         )
     return pd.DataFrame(lines).set_index("pair")
-
-
-def interval(values: pd.Series) -> Interval:
-    """Mean with its bootstrap interval over data sets; one value alone has no interval."""
-    if len(values) > 1:
-        return mean_interval(values.to_numpy())
-    mean = float(values.iloc[0])
-    return Interval(mean, np.nan, np.nan, 1, int(mean > 0), int(mean < 0))
-
-
-def signed(value: float, digits: int = 1) -> str:
-    """A difference in AUC points with its sign, such as +8.9 or −0.9."""
-    return f"{value:+.{digits}f}".replace("-", "−")
-
-
-def worded(found: Interval) -> str:
-    """A mean with its interval for a sentence: +8.9 [+5.2, +12.7]; −0.91 [−1.77, −0.03]."""
-    if np.isnan(found.low):
-        return f"{signed(found.mean)} (one data set)"
-    values = (found.mean, found.low, found.high)
-    digits = 1 if min(map(abs, values)) >= 0.1 else 2
-    mean, low, high = (signed(value, digits) for value in values)
-    return f"{mean} [{low}, {high}]"
-
-
-def of_pair(
-    rows: pd.DataFrame, first: str, second: str, *, leave_out: Sequence[str] = ()
-) -> Interval:
-    """Interval of the mean difference of two contestants over the data sets."""
-    line = contrasts(rows, [(first, second)], leave_out=leave_out).iloc[0]
-    return Interval(
-        mean=line["mean difference"],
-        low=line["low"],
-        high=line["high"],
-        n=int(line["sets"]),
-        wins=int(line["sets won"]),
-        losses=int(line["sets lost"]),
-    )
 
 
 def forest(table: pd.DataFrame, ax: Axes, *, colour: str = "#0072B2", shift: float = 0.0) -> Axes:

@@ -1,12 +1,10 @@
-"""What is recorded beside a results table: enough to say which code and machine made it.
+"""Which code and machine made a table: versions, the processor's model name, the git commit.
 
-No host names, user names or paths: only versions, the processor's model name, the git commit and
-the options.
+No host names, user names or paths.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import subprocess
@@ -15,8 +13,6 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
-
-from replication.store import write_atomically
 
 PACKAGES = ("lpsvdd", "numpy", "scipy", "scikit-learn", "pandas", "joblib", "threadpoolctl")
 
@@ -75,10 +71,9 @@ def blas_libraries() -> list[dict[str, Any]]:
     return [entry for i, entry in enumerate(found) if entry not in found[:i]]
 
 
-def record(signature: dict[str, Any], **further: Any) -> dict[str, Any]:
-    """Return the provenance record of a run with this signature, as a JSON-ready dictionary."""
+def environment() -> dict[str, Any]:
+    """Commit, date, versions and processor of this run, as a JSON-ready dictionary."""
     return {
-        "signature": json.loads(json.dumps(signature)),
         "git_commit": git_commit(),
         "date": datetime.now(UTC).date().isoformat(),
         "python": platform.python_version(),
@@ -87,21 +82,4 @@ def record(signature: dict[str, Any], **further: Any) -> dict[str, Any]:
         "cores": os.cpu_count(),
         "packages": package_versions(),
         "blas": blas_libraries(),
-        **further,
     }
-
-
-def provenance_path(table: Path) -> Path:
-    """``pure.csv`` -> ``pure.provenance.json``."""
-    return table.with_name(table.stem + ".provenance.json")
-
-
-def write_record(table: Path, content: dict[str, Any]) -> None:
-    """Write the provenance record that belongs to a results table."""
-    write_atomically(provenance_path(table), json.dumps(content, indent=1, sort_keys=True) + "\n")
-
-
-def read_record(table: Path) -> dict[str, Any] | None:
-    """Provenance record of a results table, None if there is none."""
-    path = provenance_path(table)
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None

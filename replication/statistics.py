@@ -15,11 +15,13 @@ References: Friedman (1937); Iman and Davenport (1980); Demsar, JMLR 7 (2006).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy import stats
 
 if TYPE_CHECKING:
@@ -114,12 +116,15 @@ def critical_difference_diagram(
     return ax
 
 
-def mean_interval(differences: np.ndarray, *, level: float = 0.95, seed: int = 0) -> Interval:
-    """Mean of paired differences with a percentile bootstrap interval (10 000 resamples)."""
+def mean_interval(differences: ArrayLike, *, level: float = 0.95, seed: int = 0) -> Interval:
+    """Mean of paired differences with a percentile bootstrap interval (10 000 resamples).
+
+    One difference alone has no interval: its ends are NaN.
+    """
     values = np.asarray(differences, dtype=float)
-    if values.ndim != 1 or len(values) < 2:
-        raise ValueError("at least two paired differences are needed")
-    if np.ptp(values) == 0:
+    if len(values) == 1:
+        low = high = np.nan
+    elif np.ptp(values) == 0:
         low = high = values[0]
     else:
         found = stats.bootstrap(
@@ -139,6 +144,21 @@ def mean_interval(differences: np.ndarray, *, level: float = 0.95, seed: int = 0
         wins=int((values > 0).sum()),
         losses=int((values < 0).sum()),
     )
+
+
+def signed(value: float, digits: int = 1) -> str:
+    """A difference in AUC points with its sign, such as +8.9 or −0.9."""
+    return f"{value:+.{digits}f}".replace("-", "−")
+
+
+def worded(found: Interval) -> str:
+    """A mean with its interval for a sentence: +8.9 [+5.2, +12.7]; −0.91 [−1.77, −0.03]."""
+    if np.isnan(found.low):
+        return f"{signed(found.mean)} (one data set)"
+    values = (found.mean, found.low, found.high)
+    digits = 1 if min(map(abs, values)) >= 0.1 else 2
+    mean, low, high = (signed(value, digits) for value in values)
+    return f"{mean} [{low}, {high}]"
 
 
 def trial_matrix(rows: pd.DataFrame, value: str = "auc") -> pd.DataFrame:
@@ -177,3 +197,12 @@ def paired_differences(
         overall = mean_interval(np.array(means), level=level, seed=seed)
         lines.append({"dataset": "all", **vars(overall)})
     return pd.DataFrame(lines)
+
+
+def paired_interval(
+    rows: pd.DataFrame, first: str, second: str, *, leave_out: Sequence[str] = ()
+) -> Interval:
+    """Mean difference of two methods (or contestants) over data sets, each averaged over trials."""
+    rows = rows.rename(columns={"contestant": "method"})
+    matrix = trial_matrix(rows[~rows["dataset"].isin(leave_out)])
+    return mean_interval((matrix[first] - matrix[second]).groupby("dataset").mean().dropna())

@@ -17,6 +17,12 @@ DECIMALS = 2
 FORMATS = ("text", "markdown", "csv")
 
 
+def method_label(name: str) -> str:
+    """Unicode name of a method: l1-SVDD -> ℓ1-SVDD, KNFST- -> KNFST⁻."""
+    text = name[:-1] + "⁻" if name.endswith("-") else name
+    return "ℓ" + text[1:] if text[:1] == "l" and text[1:2] in "12p" else text
+
+
 def summary(rows: pd.DataFrame) -> pd.DataFrame:
     """Mean and sd over trials per (dataset, method), with the best of each line marked."""
     grouped = rows.groupby(["dataset", "method"], sort=False)["auc"]

@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from tqdm import tqdm
 from lpsvdd.solver import Gram, Problem
 from replication.benchmark import contestants as who
 from replication.benchmark.problems import (
+    SEED,
     GridCell,
     all_cells,
     make_problem,
@@ -32,6 +32,8 @@ from replication.benchmark.problems import (
     sample_cells,
 )
 from replication.paper import SETTINGS
+from replication.provenance import package_versions, processor
+from replication.results import write_record
 
 SOLVED_GAP = 1e-6
 KEY = ("experiment", "contestant", "setting", "n", "p", "c", "c_neg")
@@ -135,6 +137,12 @@ def run(
                 if _key(row) not in done:
                     writer.writerow(row | environment)
             file.flush()
+    name = profile if isinstance(profile, str) else "own"
+    write_record(
+        path,
+        command=f"python -m replication bench --profile {name}",
+        signature={"benchmark": name, "seed": SEED, "solved_gap": SOLVED_GAP},
+    )
     return path
 
 
@@ -276,27 +284,12 @@ def _keys(path: Path) -> set[tuple[str, ...]]:
 
 def describe_environment() -> dict[str, Any]:
     """What the numbers depend on; no names of hosts, users or folders."""
+    found = package_versions(PACKAGES)
     return {
         "started": datetime.now(UTC).strftime("%Y-%m-%dT%H:%MZ"),
-        "cpu": _cpu_model(),
+        "cpu": processor(),
         "threads": 1,
         "platform": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
-        "versions": "; ".join(f"{name} {_version(name)}" for name in PACKAGES),
+        "versions": "; ".join(f"{name} {found.get(name, '-')}" for name in PACKAGES),
     }
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "-"
-
-
-def _cpu_model() -> str:
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        for line in info.read_text().splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    return platform.processor() or "unknown"

@@ -11,7 +11,7 @@ import numpy as np
 from lpsvdd.solver import solve
 from replication.claims.ledger import Outcome, check
 from replication.claims.mathematics import SAMPLE_EXPONENTS, example
-from replication.experiment import results_folder
+from replication.results import results_folder
 
 
 @check

@@ -10,17 +10,20 @@ from __future__ import annotations
 
 from replication.claims.consistency import column
 from replication.claims.ledger import Outcome, check
-from replication.experiment import committed
-from replication.pages import method_label, of_pair, signed, worded
 from replication.printed import printed_matrix
+from replication.results import stored_table
 from replication.statistics import (
     Interval,
     critical_difference,
     friedman,
     mean_interval,
     mean_matrix,
+    paired_interval,
+    signed,
     trial_matrix,
+    worded,
 )
+from replication.tables import method_label
 
 
 def verdict_of(wins: int, total: int, average: Interval) -> str:
@@ -33,11 +36,11 @@ def verdict_of(wins: int, total: int, average: Interval) -> str:
 @check
 def rerun_wins(setting: str, over: str) -> Outcome:
     """On how many data sets lp-SVDD is above one method, and by how much on average."""
-    rows = committed(setting)
+    rows = stored_table(setting)
     own, other = column("lp-SVDD", setting), column(over, setting)
     means = mean_matrix(rows)
     lost = means.index[means[own] <= means[other]]
-    average = of_pair(rows, own, other)
+    average = paired_interval(rows, own, other)
     facts = {
         "wins": len(means) - len(lost),
         "total": len(means),
@@ -51,9 +54,10 @@ def rerun_wins(setting: str, over: str) -> Outcome:
 @check
 def rerun_against(setting: str, over: list[str]) -> Outcome:
     """Mean difference of lp-SVDD to each of several methods, with its interval."""
-    rows = committed(setting)
+    rows = stored_table(setting)
     found = {
-        name: of_pair(rows, column("lp-SVDD", setting), column(name, setting)) for name in over
+        name: paired_interval(rows, column("lp-SVDD", setting), column(name, setting))
+        for name in over
     }
     above = [name for name, average in found.items() if average.low > 0]
     facts = {
@@ -68,7 +72,7 @@ def rerun_against(setting: str, over: list[str]) -> Outcome:
 @check
 def rerun_improvement(dataset: str, points: float, over: list[str]) -> Outcome:
     """A stated gain on one data set: does it lie in the interval over splits, for each method?"""
-    matrix = trial_matrix(committed("pure")).loc[dataset]
+    matrix = trial_matrix(stored_table("pure")).loc[dataset]
     facts, reached = {}, 0
     for name in over:
         found = mean_interval((matrix["lp-SVDD"] - matrix[name]).to_numpy())
@@ -81,7 +85,7 @@ def rerun_improvement(dataset: str, points: float, over: list[str]) -> Outcome:
 @check
 def rerun_place(setting: str, method: str, place: int) -> Outcome:
     """Place of a method by average rank, and its distance from the first."""
-    means = mean_matrix(committed(setting))
+    means = mean_matrix(stored_table(setting))
     ranks = friedman(means).ranks.sort_values()
     name = column(method, setting)
     found = int((ranks < ranks[name]).sum()) + 1
@@ -100,7 +104,7 @@ def rerun_place(setting: str, method: str, place: int) -> Outcome:
 @check
 def rerun_order(setting: str, better: str, worse: str) -> Outcome:
     """One method ranks better than another; by more than Nemenyi's critical difference?"""
-    means = mean_matrix(committed(setting))
+    means = mean_matrix(stored_table(setting))
     ranks = friedman(means).ranks
     high, low = ranks[column(better, setting)], ranks[column(worse, setting)]
     critical = critical_difference(means.shape[1], means.shape[0])
@@ -112,7 +116,7 @@ def rerun_order(setting: str, better: str, worse: str) -> Outcome:
 @check
 def rerun_friedman(setting: str, level: float = 0.001) -> Outcome:
     """Friedman's and Iman and Davenport's tests of the rerun."""
-    test = friedman(mean_matrix(committed(setting)))
+    test = friedman(mean_matrix(stored_table(setting)))
     facts = {"p_value": f"{test.p_value:.1e}", "iman_davenport": f"{test.iman_davenport_p:.1e}"}
     reject = max(test.p_value, test.iman_davenport_p) < level
     return Outcome("holds" if reject else "not reproduced", facts)

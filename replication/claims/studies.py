@@ -8,16 +8,14 @@ import pandas as pd
 
 from lpsvdd.bounds import lipschitz_printed
 from replication.claims.ledger import Outcome, check
-from replication.experiment import committed, results_folder
-from replication.pages import interval, of_pair, signed, worded
 from replication.printed import printed_matrix
-from replication.statistics import mean_matrix
+from replication.results import stored_table
+from replication.statistics import mean_interval, mean_matrix, paired_interval, signed, worded
 
 
 def stored(name: str) -> pd.DataFrame:
     """A committed table, its contestants under the name ``method``."""
-    path = results_folder() / f"{name}.csv"
-    return pd.read_csv(path).rename(columns={"contestant": "method"})
+    return stored_table(name).rename(columns={"contestant": "method"})
 
 
 @check
@@ -28,9 +26,9 @@ def slack_norm_or_grid() -> Outcome:
     above zero.
     """
     rows = stored("fair_grid")
-    lead = of_pair(rows, "lp, paper's grid", "l1, paper's grid")
-    left = of_pair(rows, "lp, paper's grid", "l1, nu grid")
-    mean = of_pair(rows, "lp, paper's grid", "kernel mean")
+    lead = paired_interval(rows, "lp, paper's grid", "l1, paper's grid")
+    left = paired_interval(rows, "lp, paper's grid", "l1, nu grid")
+    mean = paired_interval(rows, "lp, paper's grid", "kernel mean")
     partly = "holds partly" if left.low > 0 else "not reproduced"
     facts = {"lead": worded(lead), "left": worded(left), "over_mean": worded(mean)}
     return Outcome("holds" if left.low > 0 and left.mean >= lead.mean / 2 else partly, facts)
@@ -40,7 +38,7 @@ def slack_norm_or_grid() -> Outcome:
 def tuned_exponent() -> Outcome:
     """Tuning p and c against p = 2 with c tuned, on the same splits."""
     rows = stored("choice_of_p")
-    found = of_pair(rows, "p tuned", "p = 2")
+    found = paired_interval(rows, "p tuned", "p = 2")
     facts = {"found": worded(found), "up": found.wins, "total": found.n}
     partly = "holds partly" if found.mean > 0 else "not reproduced"
     return Outcome("holds" if found.low > 0 else partly, facts)
@@ -54,7 +52,7 @@ def larger_validation_set() -> Outcome:
     """
     means = mean_matrix(stored("choice_of_p"))
     fixed = [name for name in means if name != "p tuned"]
-    room = interval(means[fixed].max(axis=1) - means["p tuned"])
+    room = mean_interval(means[fixed].max(axis=1) - means["p tuned"])
     return Outcome("undecidable" if room.low > 0 else "not reproduced", {"room": worded(room)})
 
 
@@ -121,21 +119,21 @@ def gain_from_negatives() -> Outcome:
     """
     rows = stored("negative_contest")
     base = "lp without negatives"
-    found = of_pair(rows, "lp with negatives", base)
+    found = paired_interval(rows, "lp with negatives", base)
     columns = ["dataset", "method", "trial", "auc"]
-    tables = pd.concat([committed(setting)[columns] for setting in ("pure", "negatives")])
+    tables = pd.concat([stored_table(setting)[columns] for setting in ("pure", "negatives")])
     stated = (
         printed_matrix("negatives", corrected=True)["lp-SVDD-"] - printed_matrix("pure")["lp-SVDD"]
     ).mean()
     facts = {
         "found": worded(found),
-        "tables": worded(of_pair(tables, "lp-SVDD-", "lp-SVDD")),
+        "tables": worded(paired_interval(tables, "lp-SVDD-", "lp-SVDD")),
         "stated": signed(stated),
         "up": found.wins,
         "down": found.losses,
         "total": found.n,
-        "means": worded(of_pair(rows, "kernel mean difference", base)),
-        "machine": worded(of_pair(rows, "two-class SVM", base)),
+        "means": worded(paired_interval(rows, "kernel mean difference", base)),
+        "machine": worded(paired_interval(rows, "two-class SVM", base)),
     }
     partly = "holds partly" if found.low > 0 else "not reproduced"
     return Outcome("holds" if found.low > 0 and found.mean >= stated / 2 else partly, facts)

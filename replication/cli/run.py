@@ -106,13 +106,15 @@ def run(
     python -m replication run --dataset D7 --setting pure.
     """
     from lpsvdd import datasets
-    from replication import experiment as paper
+    from replication import experiment as experiments
     from replication.backends import make_backend
 
     with _plain_errors():
         if everything == bool(dataset):
             raise ValueError("name data sets with --dataset, or take all with --all")
-        names = paper.available() if everything else [datasets.find(n).id for n in dataset or []]
+        names = (
+            experiments.available() if everything else [datasets.find(n).id for n in dataset or []]
+        )
         for name in names:
             datasets.load(name)  # what is missing or damaged shows before anything is computed
         arguments: dict[str, Any] = {
@@ -131,7 +133,7 @@ def run(
                 _paper(one, names, trials, place / one, arguments, save, compare, quiet)
                 for one in _settings(setting)
             ]
-        absent = [name for name in paper.all_datasets() if everything and name not in names]
+        absent = [name for name in experiments.all_datasets() if everything and name not in names]
         if absent:
             typer.echo(f"not run, to be supplied by the user: {', '.join(absent)}")
     if not all(good):
@@ -149,34 +151,35 @@ def _paper(
     quiet: bool,
 ) -> bool:
     """Run one setting, show it, save it; False if a comparison was asked for and fails."""
-    from replication import experiment as paper
+    from replication import experiment as experiments
     from replication import tables
 
     start = time.perf_counter()
-    count = paper.TRIALS if trials is None else trials
-    table = paper.experiment(setting, names=names, trials=count, folder=folder, **arguments)
+    count = experiments.TRIALS if trials is None else trials
+    table = experiments.experiment(setting, names=names, trials=count, folder=folder, **arguments)
     seconds = time.perf_counter() - start
     if save is not None:
-        paper.save(table, setting, save, wall_seconds=round(seconds, 1))
+        experiments.save(table, setting, save, wall_seconds=round(seconds, 1))
     if not quiet:
         typer.echo(tables.render(table, setting))
-        typer.echo("\n".join(paper.time_per_dataset(table)))
+        typer.echo("\n".join(experiments.time_per_dataset(table)))
     typer.echo(f"{setting}: {len(table)} rows in {seconds:.1f} s")
     return _agreement(table, setting) if compare else True
 
 
 def _agreement(table: pd.DataFrame, setting: str) -> bool:
     """Compare with the committed table, list what differs, and say whether enough agrees."""
-    from replication import experiment as paper
+    from replication import experiment as experiments
+    from replication.results import stored_table
 
-    found = paper.compare(paper.committed(setting), table)
+    found = experiments.compare(stored_table(setting), table)
     typer.echo(
-        f"{setting}: {found.within} of {found.rows} rows within {paper.TOLERANCE} AUC points of "
-        f"results/{setting}.csv ({100 * found.share:.2f} %)"
+        f"{setting}: {found.within} of {found.rows} rows within {experiments.TOLERANCE} AUC points "
+        f"of results/{setting}.csv ({100 * found.share:.2f} %)"
     )
     if not found.others.empty:
         typer.echo(found.others.to_string(index=False))
-    return found.share >= paper.REQUIRED_SHARE
+    return found.share >= experiments.REQUIRED_SHARE
 
 
 def _study(
@@ -213,12 +216,12 @@ def tables(
 ) -> None:
     """Show the committed results in the paper's layout, beside the printed values."""
     from lpsvdd import datasets
-    from replication import experiment as paper
     from replication import tables as layout
+    from replication.results import stored_table
 
     with _plain_errors():
         for one in _settings(setting):
-            rows = paper.committed(one, results)
+            rows = stored_table(one, results)
             if dataset:
                 ids = [datasets.find(name).id for name in dataset]
                 rows = rows[rows["dataset"].isin(ids)]

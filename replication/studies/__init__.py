@@ -1,264 +1,33 @@
 """The experiments that decide: each a pure job per task, each with its own table in ``results/``.
 
-``run_study`` computes one, or takes it from ``results/`` when that was computed with the same
-parameters and computation version.
+``registry`` lists them. ``run_study`` computes one, or takes it from ``results/`` when that was
+computed with the same parameters and computation version.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from replication.backends import SERIAL, Dask, Local, Serial
-from replication.experiment import (
-    all_datasets,
-    available,
-    expected_cost,
-    make_tasks,
-    paper_methods,
-    results_folder,
-    signature,
-    write_table,
-)
-from replication.methods.grids import NUS
-from replication.paper import COSTS, EXPONENTS, SETTINGS, TRIALS
-from replication.protocol import COMPUTATION_VERSION, DEFAULTS, Task
-from replication.provenance import read_record, record, write_record
+from replication.experiment import all_datasets, available, expected_cost
+from replication.protocol import Task
+from replication.results import read_record, read_table, results_folder, save_table
 from replication.runner import HasKey, run
-from replication.store import Row, differences
-from replication.studies import (
-    conditions,
-    gain,
-    general_solvers,
-    hypotheses,
-    negatives,
-    preparation,
-    radius_rule,
-    ranges,
-    rejection_compare,
-    relabelling,
-)
-from replication.studies.common import LARGE_NUS, VariantTask
+from replication.store import differences
+from replication.studies.common import VariantTask
+from replication.studies.registry import STUDIES, Study
+
+__all__ = ["STUDIES", "Study", "run_study", "save_study"]
 
 
-def _tasks(names: list[str], trials: int, *, setting: str) -> list[Task]:
-    return make_tasks(setting, names, trials)
-
-
-def _first_splits(names: list[str], trials: int) -> list[Task]:
-    return [task for s in SETTINGS for task in make_tasks(s, names, trials)]
-
-
-def _fresh(names: list[str], trials: int, *, first: int, settings=("pure",)) -> list[Task]:
-    """Splits that no earlier table used: ``first`` and those after it."""
-    return [t for s in settings for t in make_tasks(s, names, range(first, first + trials))]
-
-
-def _fresh_variants(names: list[str], trials: int, *, first: int, expand) -> list[VariantTask]:
-    return expand(names, range(first, first + trials))
-
-
-def _unchanged(rows: pd.DataFrame) -> pd.DataFrame:
-    return rows
-
-
-@dataclass(frozen=True)
-class Study:
-    """One question, the job that answers it on one task, and the size of the experiment.
-
-    ``parameters`` holds, beside the job's code, what decides the numbers; ``finish`` turns the
-    rows of all tasks into the table that is kept.
-    """
-
-    name: str
-    question: str
-    job: Callable[[Any], list[Row]]
-    tasks: Callable[[list[str], int], Sequence[HasKey]] = partial(_tasks, setting="pure")
-    names: tuple[str, ...] = tuple(all_datasets())
-    trials: int = TRIALS
-    parameters: dict[str, Any] = field(default_factory=dict)
-    finish: Callable[[pd.DataFrame], pd.DataFrame] = _unchanged
-
-    def signature(self) -> dict[str, Any]:
-        """Whatever decides the numbers, whichever data sets are run."""
-        return {
-            "computation": COMPUTATION_VERSION,
-            "ablation": self.name,
-            "trials": self.trials,
-            "parameters": self.parameters,
-        }
-
-
-_GRID = {"p": EXPONENTS, "c": COSTS}
-_PURE = signature("pure", DEFAULTS, paper_methods("pure"))["methods"]
-
-STUDIES = {
-    one.name: one
-    for one in (
-        Study(
-            "fair_grid",
-            "Does lp beat l1 and l2 when all range from the hard ball to the kernel mean?",
-            gain.fair_grid,
-            parameters=_GRID | {"nu": NUS, "nu_large": LARGE_NUS},
-        ),
-        Study(
-            "support",
-            "How do the number of support vectors and R^2 depend on p and c?",
-            gain.support,
-            parameters=_GRID | {"level": gain.SUPPORT_LEVEL},
-            finish=gain.summarise_support,
-        ),
-        Study(
-            "choice_of_p",
-            "Which p is chosen, how often, and what does choosing it cost?",
-            gain.choice_of_p,
-            parameters=_GRID,
-        ),
-        Study(
-            "preparation",
-            "What are unit norm, kernel width, kernel formula and split sizes worth?",
-            preparation.preparation,
-            tasks=preparation.preparation_tasks,
-            parameters={"methods": _PURE, "variants": list(preparation.VARIANTS)},
-        ),
-        Study(
-            "targets",
-            "Which target class fits the printed rows of D1, D18, D12 and D19?",
-            preparation.targets,
-            tasks=preparation.target_tasks,
-            names=("D1", "D18", "D12", "D19"),
-            parameters={"methods": _PURE, "targets": list(preparation.TARGETS)},
-        ),
-        Study(
-            "negative_weight",
-            "In how many grid cells do labelled negatives carry any weight?",
-            negatives.negative_weight,
-            tasks=partial(_tasks, setting="negatives"),
-            parameters=_GRID | {"wide_p": negatives.WIDE_EXPONENTS, "wide_c": negatives.WIDE_COSTS},
-        ),
-        Study(
-            "negative_contest",
-            "What do negatives add, in this model and in others?",
-            negatives.negative_contest,
-            tasks=partial(_tasks, setting="negatives"),
-            parameters=_GRID | {"wide_p": negatives.WIDE_EXPONENTS, "wide_c": negatives.WIDE_COSTS},
-        ),
-        Study(
-            "cvxpy_grid",
-            "What do CVXPY's solvers return on the paper's grid?",
-            general_solvers.cvxpy_grid,
-            names=general_solvers.DATASETS,
-            trials=general_solvers.FIRST_TRIALS,
-            parameters=_GRID | {"solvers": general_solvers.SOLVERS},
-        ),
-        Study(
-            "cvxpy_time",
-            "How long does one cell take through CVXPY, and here?",
-            general_solvers.cvxpy_time,
-            tasks=_first_splits,
-            trials=1,
-            parameters={"sample": general_solvers.TIMED_CELLS, "large": general_solvers.LARGE},
-        ),
-        Study(
-            "common_range",
-            "Does lp beat each fixed p and the weighted methods over the same range?",
-            ranges.common_range,
-            tasks=partial(_fresh, first=10),
-            trials=20,
-            parameters=ranges.PARAMETERS,
-        ),
-        Study(
-            "matched_sparsity",
-            "How many support vectors has each p at the same share outside?",
-            ranges.matched_sparsity,
-            trials=3,
-            parameters=ranges.PARAMETERS,
-        ),
-        Study(
-            "relabelling",
-            "Is there an l1 model that ranks as (p, c) does?",
-            relabelling.relabelling,
-            tasks=partial(_fresh_variants, first=10, expand=relabelling.relabelling_tasks),
-            trials=6,
-            parameters=relabelling.PARAMETERS,
-            finish=relabelling.summarise,
-        ),
-        Study(
-            "conditions",
-            "Under which conditions does p matter?",
-            conditions.conditions,
-            tasks=partial(_fresh_variants, first=10, expand=conditions.condition_tasks),
-            trials=8,
-            parameters=conditions.PARAMETERS,
-        ),
-        Study(
-            "validation_size",
-            "Does a larger validation set help?",
-            conditions.validation_size,
-            tasks=partial(_fresh, first=100),
-            trials=20,
-            parameters=conditions.PARAMETERS,
-        ),
-        Study(
-            "radius_pure",
-            "What does R^2 >= 0, or half of every cost, change without negatives?",
-            radius_rule.radius_rule,
-            tasks=partial(_fresh, first=10),
-            trials=15,
-            parameters=radius_rule.PARAMETERS,
-        ),
-        Study(
-            "radius_negatives",
-            "What does R^2 >= 0, or half of every cost, change with negatives?",
-            radius_rule.radius_rule,
-            tasks=partial(_fresh, first=10, settings=("negatives",)),
-            trials=5,
-            parameters=radius_rule.PARAMETERS,
-        ),
-        Study(
-            "density_weights",
-            "Which density weight makes DW-SVDD equal to l1-SVDD?",
-            hypotheses.density_weights,
-            names=tuple(name for name in all_datasets() if name not in ("D4", "D20")),
-            parameters=hypotheses.PARAMETERS,
-            finish=hypotheses.summarise_densities,
-        ),
-        Study(
-            "fixed_cost",
-            "Does l2 with a fixed cost fit the printed column?",
-            hypotheses.fixed_cost,
-            tasks=partial(_fresh, first=10, settings=("pure", "negatives")),
-            trials=8,
-            parameters=hypotheses.PARAMETERS,
-        ),
-        Study(
-            "waveform",
-            "Which class and draw of the waveforms fit the printed row of D8?",
-            hypotheses.waveforms,
-            tasks=hypotheses.waveform_tasks,
-            names=("D8",),
-            trials=2,
-            parameters=hypotheses.PARAMETERS,
-        ),
-        Study(
-            "rejection_datasets",
-            "Does the interval for the risk of rejection agree with held-out targets?",
-            rejection_compare.datasets_job,
-            trials=20,
-            parameters=rejection_compare.parameters(),
-        ),
-    )
-}
-
-
-def _cost(task: Task | VariantTask) -> float:
-    return expected_cost(task.task if isinstance(task, VariantTask) else task)
+def _cost(task: HasKey) -> float:
+    task = task.task if isinstance(task, VariantTask) else task
+    return expected_cost(task) if isinstance(task, Task) else 1.0
 
 
 def _committed(one: Study, names: Sequence[str] | None, trials: int) -> pd.DataFrame | None:
@@ -270,7 +39,7 @@ def _committed(one: Study, names: Sequence[str] | None, trials: int) -> pd.DataF
         return None
     if differences(stored["signature"], json.loads(json.dumps(wanted))):
         return None
-    table = pd.read_csv(path)
+    table = read_table(path)
     if names is None:
         return table
     if not set(names) <= set(table["dataset"]):
@@ -295,7 +64,7 @@ def run_study(
     name : a key of ``STUDIES``
     names, trials : data sets and number of splits; by default those of the committed table, as
         far as the data sets are available here
-    backend, folder, recompute, progress : as in ``paper.experiment``
+    backend, folder, recompute, progress : as in ``experiment``
     """
     if name not in STUDIES:
         raise KeyError(f"unknown experiment {name!r}: expected one of {', '.join(STUDIES)}")
@@ -304,8 +73,8 @@ def run_study(
     stored = None if recompute else _committed(one, names, count)
     if stored is not None:
         return stored
-    here = available()
-    wanted = [n for n in one.names if n in here] if names is None else list(names)
+    absent = set(all_datasets()) - set(available())
+    wanted = [n for n in one.names if n not in absent] if names is None else list(names)
     rows = run(
         one.job,
         one.tasks(wanted, count),
@@ -320,7 +89,13 @@ def run_study(
 
 def save_study(name: str, table: pd.DataFrame, folder: Path, **further: Any) -> None:
     """Write the table of an experiment run with its default size, and its provenance record."""
-    path = folder / f"{name}.csv"
-    write_table(table, path)
-    content = record(STUDIES[name].signature(), datasets=sorted(set(table["dataset"])), **further)
-    write_record(path, content | {"question": STUDIES[name].question})
+    if "dataset" in table:
+        further["datasets"] = sorted(set(table["dataset"]))
+    save_table(
+        table,
+        folder / f"{name}.csv",
+        command=f"python -m replication run --all --study {name} --save results",
+        signature=STUDIES[name].signature(),
+        question=STUDIES[name].question,
+        **further,
+    )

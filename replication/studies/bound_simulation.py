@@ -12,31 +12,70 @@ model is fitted to the first FIT_AT_MOST of them, and its slacks are taken on al
     coverage     the share of repetitions in which a bound held        -> bound_coverage.csv
     terms        term by term, and the p that minimises each quantity  -> bound_terms.csv
     sizes        the n from which a bound is below 1                   -> bound_samplesize.csv
+
+A repetition is a task of the runner; ``coverage`` and ``terms`` summarise the rows of all of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
+from itertools import product
 
 import numpy as np
 import pandas as pd
 from sklearn.metrics import roc_auc_score
-from tqdm import tqdm
 
 from lpsvdd.bounds import margin_loss, rademacher, sample_size, trace_bound
 from lpsvdd.bounds.theorems import bound_from_diagonal
 from lpsvdd.kernels import kernel_matrix, squared_distances
 from lpsvdd.solver import solve
-from replication.paper import EXPONENTS
-from replication.provenance import package_versions
+from replication.paper import EXPONENTS, SETTINGS
+from replication.store import Row
 
 GAMMA, COST, TARGET_SHARE, DELTA = 0.1, 0.1, 0.8, 0.05
 FIT_AT_MOST = 200
-TEST_SEED, MASTER_SEED = 20_000_001, 6
+TEST_SEED, MASTER_SEED, N_TEST, N_DRAWS = 20_000_001, 6, 20_000, 200
+REPETITIONS = 200
+MARGINS = (0.05, 0.2, 0.5, 1.0)
+COVERAGE_SIZES, COVERAGE_EXPONENTS = (50, 100, 200, 6400), (1.0, 4 / 3, 2.0, 5.0)
+SIZE_MARGINS, SIZE_TARGETS = (0.05, 0.1, 0.2, 0.5, 1.0), (1.0, 0.5)
+TERMS_SIZE, TERMS_EXPONENTS = 200, (1.0, *EXPONENTS)
 # What the p-study minimises: the two bounds, the probability they bound, and three true errors.
 CRITERIA = ("corrected", "paper", "violation", "error", "balanced_error", "auc_loss")
+
+
+def parameters(*names: str) -> Row:
+    """What decides the numbers of a table: the constants of all of them, and its own."""
+    common = ("GAMMA", "COST", "TARGET_SHARE", "DELTA", "FIT_AT_MOST", "MARGINS", "N_TEST")
+    common += ("TEST_SEED", "MASTER_SEED")
+    return {name.lower(): globals()[name] for name in (*common, *names)}
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One training sample of the simulation."""
+
+    setting: str
+    n: int
+    seed: int
+
+    @property
+    def key(self) -> str:
+        """Name of the file that holds the result."""
+        return f"{self.setting}-{self.n}-{self.seed}"
+
+
+def samples(settings: Sequence[str], repetitions: int, *, ns: Sequence[int]) -> list[Sample]:
+    """Every repetition of every setting and size; different ones never share a seed."""
+    if unknown := set(settings) - set(SETTINGS):
+        raise ValueError(f"the simulation has the settings {SETTINGS}, not {sorted(unknown)}")
+    return [
+        Sample(setting, n, seed)
+        for setting, n in product(settings, ns)
+        for seed in seeds(repetitions, stream=2 * n + (setting == "negatives"))
+    ]
 
 
 def draw(negatives: bool, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -64,21 +103,20 @@ def _test_sample(negatives: bool, n_test: int) -> tuple[np.ndarray, np.ndarray, 
 
 
 def repetition(
+    sample: Sample,
     *,
-    negatives: bool,
-    n: int,
     ps: Sequence[float],
-    margins: Sequence[float],
-    seed: int,
-    n_test: int = 20_000,
+    margins: Sequence[float] = MARGINS,
+    n_test: int = N_TEST,
     n_draws: int = 0,
-) -> list[dict]:
+) -> list[Row]:
     """Fit every p to one training sample; one row for each p and margin.
 
     violation = P[y (f - R^2) > margin], risk = E A(y (f - R^2)), error = P[y (f - R^2) > 0].
     n_draws > 0 adds the Monte-Carlo complexity of the linear class with its trace bound, and the
     errors against outliers: balanced_error at the threshold R^2, auc_loss over all thresholds.
     """
+    negatives, n, seed = sample.setting == "negatives", sample.n, sample.seed
     X, y = draw(negatives, n, seed)
     X_test, y_test, X_out = _test_sample(negatives, n_test)
     m = min(n, FIT_AT_MOST)
@@ -103,13 +141,13 @@ def repetition(
         excess_train, excess = y * (f_train[:, j] - radius_sq), y_test * (f_test[:, j] - radius_sq)
         norm = float(np.sqrt(norms_sq[j]))
         common = {
-            "setting": "negatives" if negatives else "pure",
+            "setting": sample.setting,
             "n": n,
             "p": p,
             "seed": seed,
             "norm": norm,
             "radius_sq": radius_sq,
-            "error": np.mean(excess > 0),
+            "error": float(np.mean(excess > 0)),
             **further[j],
         }
         options = {
@@ -126,13 +164,13 @@ def repetition(
         for margin in margins:
             corrected = bound_from_diagonal(**options, margin=margin, form="corrected")
             paper = bound_from_diagonal(**options, margin=margin, form="paper")
-            violation = np.mean(excess > margin)
+            violation = float(np.mean(excess > margin))
             rows.append(
                 {
                     **common,
                     "margin": margin,
                     "violation": violation,
-                    "risk": margin_loss(excess, p=p, margin=margin).mean(),
+                    "risk": float(margin_loss(excess, p=p, margin=margin).mean()),
                     "empirical": corrected.empirical,
                     "linear": corrected.linear,
                     "offset": corrected.offset,
@@ -149,19 +187,19 @@ def repetition(
     return rows
 
 
-def _further_measures(K, f_targets, f_outliers, solutions, n_draws, seed) -> list[dict]:
+def _further_measures(K, f_targets, f_outliers, solutions, n_draws, seed) -> list[Row]:
     """One dictionary for each solution: errors against outliers, and the linear class."""
     mc = rademacher(K, 1.0, n_draws=n_draws, random_state=seed)
     is_outlier = np.r_[np.zeros(len(f_targets)), np.ones(len(f_outliers))]
     return [
         {
-            "balanced_error": (
+            "balanced_error": float(
                 np.mean(inside > solution.radius_sq) + np.mean(outside <= solution.radius_sq)
             )
             / 2,
-            "auc_loss": 1 - roc_auc_score(is_outlier, np.r_[inside, outside]),
+            "auc_loss": float(1 - roc_auc_score(is_outlier, np.r_[inside, outside])),
             "monte_carlo": float(mc),
-            "trace_bound": trace_bound(K, 1.0),
+            "trace_bound": float(trace_bound(K, 1.0)),
         }
         for inside, outside, solution in zip(f_targets.T, f_outliers.T, solutions, strict=True)
     ]
@@ -173,168 +211,90 @@ def seeds(count: int, *, stream: int) -> list[int]:
     return [int(value) for value in state]
 
 
-def _collect(negatives: bool, n: int, repetitions: int, **options) -> pd.DataFrame:
-    stream = 2 * n + int(negatives)
-    bar = tqdm(
-        seeds(repetitions, stream=stream),
-        desc=f"n={n} negatives={negatives}",
-        leave=False,
-        disable=None,
-    )
-    return pd.DataFrame(
-        [row for seed in bar for row in repetition(negatives=negatives, n=n, seed=seed, **options)]
-    )
-
-
-def coverage(
-    *,
-    ns: Iterable[int] = (50, 100, 200, 6400),
-    ps: Sequence[float] = (1.0, 4 / 3, 2.0, 5.0),
-    margins: Sequence[float] = (0.05, 0.2, 0.5, 1.0),
-    repetitions: int = 200,
-    n_test: int = 20_000,
-) -> pd.DataFrame:
+def coverage(rows: pd.DataFrame) -> pd.DataFrame:
     """One row for each setting, n, p, margin: how often the bounds held, and how far off.
 
     deviation_ratio_max is the largest (risk - empirical) / (complexity + confidence): the theorem
     says that it is at most one with probability 1 - delta.
     """
-    tables = []
-    for negatives in (False, True):
-        for n in ns:
-            rows = _collect(negatives, n, repetitions, ps=ps, margins=margins, n_test=n_test)
-            rows["deviation_ratio"] = (rows.risk - rows.empirical) / (
-                rows.complexity + rows.confidence
-            )
-            groups = rows.groupby(["setting", "n", "p", "margin"], sort=False)
-            mean = [
-                "violation",
-                "risk",
-                "empirical",
-                "linear",
-                "offset",
-                "confidence",
-                "corrected",
-                "paper",
-                "norm",
-                "radius_sq",
-            ]
-            table = groups[mean].mean()
-            table["coverage_corrected"] = groups["covered_corrected"].mean()
-            table["coverage_paper"] = groups["covered_paper"].mean()
-            table["nonvacuous_corrected"] = groups["corrected"].agg(lambda v: np.mean(v < 1))
-            table["nonvacuous_paper"] = groups["paper"].agg(lambda v: np.mean(v < 1))
-            table["violation_max"] = groups["violation"].max()
-            table["deviation_ratio_max"] = groups["deviation_ratio"].max()
-            table["norm_max"] = groups["norm"].max()
-            tables.append(table.reset_index())
-    return _stamp(pd.concat(tables, ignore_index=True), repetitions=repetitions, n_test=n_test)
+    rows = rows.assign(
+        deviation_ratio=(rows.risk - rows.empirical) / (rows.complexity + rows.confidence),
+        nonvacuous_corrected=rows.corrected < 1,
+        nonvacuous_paper=rows.paper < 1,
+    )
+    mean = ["violation", "risk", "empirical", "linear", "offset", "confidence", "corrected",
+            "paper", "norm", "radius_sq"]  # fmt: skip
+    shares = {
+        "coverage_corrected": ("covered_corrected", "mean"),
+        "coverage_paper": ("covered_paper", "mean"),
+        "nonvacuous_corrected": ("nonvacuous_corrected", "mean"),
+        "nonvacuous_paper": ("nonvacuous_paper", "mean"),
+        "violation_max": ("violation", "max"),
+        "deviation_ratio_max": ("deviation_ratio", "max"),
+        "norm_max": ("norm", "max"),
+        "repetitions": ("seed", "size"),
+    }
+    groups = rows.groupby(["setting", "n", "p", "margin"], sort=False)
+    return rounded(groups.agg(**{name: (name, "mean") for name in mean}, **shares).reset_index())
 
 
-def terms(
-    *,
-    n: int = 200,
-    ps: Sequence[float] = (1.0, *EXPONENTS),
-    margins: Sequence[float] = (0.05, 0.2, 0.5, 1.0),
-    repetitions: int = 200,
-    n_test: int = 20_000,
-) -> pd.DataFrame:
+def terms(rows: pd.DataFrame) -> pd.DataFrame:
     """Mean of every term for each setting, p, margin, and how often this p is the best one.
 
     best_X is the share of repetitions in which this p minimises X (ties go to the smallest p, which
     matters for violation: it is 0 for many p at large margins). agree_X_Y, the same in all
     rows of a setting and margin, is the share in which bound X and true error Y pick the same p.
     """
-    tables = []
-    for negatives in (False, True):
-        rows = _collect(
-            negatives, n, repetitions, ps=ps, margins=margins, n_test=n_test, n_draws=200
-        )
-        keys = ["setting", "n", "margin"]
-        numbers = rows.columns.difference([*keys, "p", "seed"])
-        table = rows.groupby([*keys, "p"], sort=False)[list(numbers)].mean()
-        chosen = {
-            name: rows.loc[rows.groupby([*keys, "seed"])[name].idxmin()]
-            .set_index([*keys, "seed"])["p"]
-            .sort_index()
-            for name in CRITERIA
-        }
-        for name, picks in chosen.items():
-            shares = picks.groupby(keys).value_counts(normalize=True)
-            table[f"best_{name}"] = shares.reindex(table.index).fillna(0.0)
-        table = table.reset_index()
-        for bound in CRITERIA[:2]:
-            for truth in CRITERIA[2:]:
-                same = (chosen[bound] == chosen[truth]).groupby(level="margin").mean()
-                table[f"agree_{bound}_{truth}"] = table["margin"].map(same)
-        tables.append(table)
-    return _stamp(pd.concat(tables, ignore_index=True), repetitions=repetitions, n_test=n_test)
+    keys = ["setting", "n", "margin"]
+    groups = rows.groupby([*keys, "p"], sort=False)
+    numbers = rows.columns.difference([*keys, "p", "seed"])
+    table = groups[list(numbers)].mean().assign(repetitions=groups.size())
+    chosen = {
+        name: rows.loc[rows.groupby([*keys, "seed"])[name].idxmin()]
+        .set_index([*keys, "seed"])["p"]
+        .sort_index()
+        for name in CRITERIA
+    }
+    for name, picks in chosen.items():
+        shares = picks.groupby(keys).value_counts(normalize=True)
+        table[f"best_{name}"] = shares.reindex(table.index).fillna(0.0)
+    table = table.reset_index()
+    for bound, truth in product(CRITERIA[:2], CRITERIA[2:]):
+        same = (chosen[bound] == chosen[truth]).groupby(keys).mean().rename("share")
+        table[f"agree_{bound}_{truth}"] = table.join(same, on=keys)["share"]
+    return rounded(table)
 
 
-def sizes(
-    *,
-    ps: Sequence[float] = (1.0, *EXPONENTS),
-    deltas: Sequence[float] = (0.05,),
-    margins: Sequence[float] = (0.05, 0.1, 0.2, 0.5, 1.0),
-    targets: Sequence[float] = (1.0, 0.5),
-    empirical: float = 0.0,
-) -> pd.DataFrame:
-    """Smallest n with a bound below the target for a Gaussian kernel (B = B_kappa = 1).
+def rounded(table: pd.DataFrame) -> pd.DataFrame:
+    """Twelve digits: what is beyond them belongs to the processor."""
+    numbers = table.select_dtypes("float").columns
+    return table.assign(**{name: table[name].map(lambda v: float(f"{v:.12g}")) for name in numbers})
+
+
+def sizes() -> pd.DataFrame:
+    """Smallest n with a bound below the target for a Gaussian kernel (B = B_kappa = 1), no slack.
 
     radius_sq = 0 is the best case of the printed bound; margin "grid" lets the bound choose among
     all the margins and pays for it. n is written in full up to 10^15 and as a float beyond.
     """
+    margins = [*((m, m) for m in SIZE_MARGINS), ("grid", list(SIZE_MARGINS))]
     rows = []
-    for form in ("paper", "corrected"):
-        for negatives in (False, True):
-            for delta in deltas:
-                for target in targets:
-                    for p in ps:
-                        for label, margin in [*((m, m) for m in margins), ("grid", list(margins))]:
-                            n = sample_size(
-                                p,
-                                margin,
-                                delta,
-                                target,
-                                form=form,
-                                norm=1.0,
-                                negatives=negatives,
-                                empirical=empirical,
-                            )
-                            rows.append(
-                                {
-                                    "form": form,
-                                    "setting": "negatives" if negatives else "pure",
-                                    "p": p,
-                                    "margin": label,
-                                    "delta": delta,
-                                    "target": target,
-                                    "empirical": empirical,
-                                    "radius_sq": 0.0,
-                                    "n": n if n < 10**15 else f"{float(n):.6e}",
-                                }
-                            )
-    return _stamp(pd.DataFrame(rows))
-
-
-def _stamp(table: pd.DataFrame, **options: int) -> pd.DataFrame:
-    """Add provenance columns: options, seed, versions."""
-    kept = ("lpsvdd", "numpy", "scipy", "scikit-learn")
-    versions = package_versions(kept)
-    return table.assign(
-        **options,
-        master_seed=MASTER_SEED,
-        versions="; ".join(f"{name} {versions[name]}" for name in kept if name in versions),
-    )
-
-
-def write_all(folder: Path) -> None:
-    """Run everything and write the three tables."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, make in (("samplesize", sizes), ("coverage", coverage), ("terms", terms)):
-        table = make()
-        table.to_csv(folder / f"bound_{name}.csv", index=False, float_format="%.12g")
-
-
-if __name__ == "__main__":
-    write_all(Path("results"))
+    for form, setting, target, p, (label, margin) in product(
+        ("paper", "corrected"), SETTINGS, SIZE_TARGETS, TERMS_EXPONENTS, margins
+    ):
+        negatives = setting == "negatives"
+        n = sample_size(p, margin, DELTA, target, form=form, norm=1.0, negatives=negatives)
+        rows.append(
+            {
+                "form": form,
+                "setting": setting,
+                "p": p,
+                "margin": label,
+                "delta": DELTA,
+                "target": target,
+                "empirical": 0.0,
+                "radius_sq": 0.0,
+                "n": n if n < 10**15 else f"{float(n):.6e}",
+            }
+        )
+    return rounded(pd.DataFrame(rows))

@@ -12,10 +12,8 @@ The plan is ``plans/rejection.md``; the populations and the fixed costs are thos
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,11 +26,8 @@ from lpsvdd.bounds import bound_of, determining_points
 from lpsvdd.kernels import half_mean_distance, rbf_gamma
 from lpsvdd.preprocessing import preprocessor
 from replication import paper
-from replication.experiment import results_folder, write_table
-from replication.protocol import COMPUTATION_VERSION, Task
-from replication.provenance import record, write_record
+from replication.protocol import Task
 from replication.store import Row
-from replication.studies import rejection
 from replication.studies.rejection import (
     FRESH,
     MASTER_SEED,
@@ -208,36 +203,3 @@ def parameters() -> dict[str, Any]:
         "settings": [list(one) for one in DATA_SETTINGS], "most": MOST, "aside": ASIDE,
         "slack": SLACK, "level": LEVEL, "beta": BETA, "master_seed": MASTER_SEED,
     }  # fmt: skip
-
-
-# -- running the simulations ---------------------------------------------------------------------
-
-TABLES = {
-    "coverage": (
-        "Does the interval for the risk of rejection cover as proved?",
-        rejection.coverage,
-    ),
-    "conditions": (
-        "What happens to the interval where a condition of the theorem is not met?",
-        rejection.conditions,
-    ),
-    "compare": ("What is the interval worth beside other statements about a ball?", compare),
-    "curves": ("How do risk, interval and bounds depend on p and c?", curves),
-}
-
-
-def write(name: str, folder: Path) -> None:
-    """Compute one table and write it with its provenance record."""
-    question, make = TABLES[name]
-    start = time.process_time()
-    table = make()
-    path = folder / f"rejection_{name}.csv"
-    write_table(table, path)
-    signature = {"computation": COMPUTATION_VERSION, "study": name, "master_seed": MASTER_SEED}
-    seconds = round(time.process_time() - start, 1)
-    write_record(path, record(signature, question=question, processor_seconds=seconds))
-
-
-if __name__ == "__main__":
-    for one in TABLES:
-        write(one, results_folder())

@@ -76,16 +76,3 @@ def test_heat_map_writes_values_and_leaves_missing_cells_empty():
 def test_heat_map_refuses_a_wrong_shape():
     with pytest.raises(ValueError, match="expected"):
         plots.heat_map(np.ones((2, 3)), ps=[1, 2], cs=[1, 2])
-
-
-def test_names_of_close_points_do_not_overlap():
-    fig, ax = plt.subplots(figsize=(3, 3))
-    ax.set(xlim=(0, 100), ylim=(0, 100))
-    names = ["D1", "D13", "D19", "D7", "D20"]
-    plots.name_points(ax, names, [90, 91, 89, 90, 20], [70, 70.5, 69, 71, 20])
-    fig.canvas.draw()
-    boxes = [text.get_window_extent() for text in ax.texts]
-    assert sorted(text.get_text() for text in ax.texts) == sorted(names)
-    for i, one in enumerate(boxes):
-        for other in boxes[:i]:
-            assert not one.shrunk(0.9, 0.9).overlaps(other)

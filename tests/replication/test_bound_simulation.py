@@ -10,13 +10,22 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from lpsvdd import LpSVDD
+from replication.paper import SETTINGS
 from replication.studies import bound_simulation as simulation
 
 
-@pytest.mark.parametrize("negatives", [False, True])
-def test_the_bounds_hold_in_a_light_run(negatives):
+def simulated(**options) -> pd.DataFrame:
+    """Rows of two small repetitions of each setting."""
+    samples = simulation.samples(SETTINGS, 2, ns=(30,))
+    return pd.DataFrame(
+        row for one in samples for row in simulation.repetition(one, n_test=500, **options)
+    )
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_the_bounds_hold_in_a_light_run(setting):
     rows = simulation.repetition(
-        negatives=negatives, n=60, ps=(1.0, 2.0), margins=(0.25, 1.0), seed=11, n_test=5000
+        simulation.Sample(setting, 60, 11), ps=(1.0, 2.0), margins=(0.25, 1.0), n_test=5000
     )
     assert len(rows) == 4
     for row in rows:
@@ -28,9 +37,8 @@ def test_the_bounds_hold_in_a_light_run(negatives):
 
 def test_beyond_the_fitting_limit_the_slacks_come_from_all_points():
     n = 2 * simulation.FIT_AT_MOST
-    (row,) = simulation.repetition(
-        negatives=False, n=n, ps=(2.0,), margins=(0.5,), seed=3, n_test=1000
-    )
+    sample = simulation.Sample("pure", n, 3)
+    (row,) = simulation.repetition(sample, ps=(2.0,), margins=(0.5,), n_test=1000)
     expected = 2 / 0.5 * (4 + 4 + 0.5) / np.sqrt(n)
     assert row["complexity"] == pytest.approx(expected, rel=1e-12)
 
@@ -44,11 +52,12 @@ def test_samples_have_the_stated_distributions():
     assert not set(simulation.seeds(200, stream=100)) & set(simulation.seeds(200, stream=101))
 
 
-@pytest.mark.parametrize("negatives", [False, True])
-def test_errors_are_those_of_the_fitted_estimator(negatives):
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_errors_are_those_of_the_fitted_estimator(setting):
     """Both kinds of error, each in its own class, by a model that was fitted without this code."""
-    options = {"n": 40, "seed": 7, "n_test": 600, "n_draws": 5}
-    rows = simulation.repetition(negatives=negatives, ps=(1.0, 2.0), margins=(0.5,), **options)
+    negatives = setting == "negatives"
+    sample = simulation.Sample(setting, 40, 7)
+    rows = simulation.repetition(sample, ps=(1.0, 2.0), margins=(0.5,), n_test=600, n_draws=5)
     X, y = simulation.draw(negatives, 40, 7)
     X_test, y_test = simulation.draw(negatives, 600, simulation.TEST_SEED)
     rng = np.random.default_rng(simulation.TEST_SEED + 1)
@@ -78,8 +87,7 @@ def test_a_bound_that_fails_is_counted_as_failed(monkeypatch):
             return replace(terms, empirical=-1.0, linear=0.0, offset=0.0, confidence=0.0)
 
         monkeypatch.setattr(simulation, "bound_from_diagonal", bound)
-        options = {"ps": (2.0,), "margins": (0.05,), "repetitions": 2, "n_test": 500}
-        table = simulation.coverage(ns=(30,), **options)
+        table = simulation.coverage(simulated(ps=(2.0,), margins=(0.05,)))
         return table[["coverage_corrected", "coverage_paper"]].to_numpy().tolist()
 
     assert coverage(None) == [[1.0, 1.0], [1.0, 1.0]]
@@ -88,11 +96,11 @@ def test_a_bound_that_fails_is_counted_as_failed(monkeypatch):
 
 
 def test_light_tables_have_one_row_for_each_cell():
-    options = {"ps": (1.0, 2.0), "margins": (0.5,), "repetitions": 2, "n_test": 500}
-    table = simulation.coverage(ns=(30,), **options)
-    assert len(table) == 4 and set(table["setting"]) == {"pure", "negatives"}
-    assert {"repetitions", "master_seed", "versions"} <= set(table.columns)
-    study = simulation.terms(n=30, **options)
+    rows = simulated(ps=(1.0, 2.0), margins=(0.5,), n_draws=50)
+    table = simulation.coverage(rows)
+    assert len(table) == 4 and set(table["setting"]) == set(SETTINGS)
+    assert (table["repetitions"] == 2).all()
+    study = simulation.terms(rows)
     assert len(study) == 4
     for name in simulation.CRITERIA:
         assert study.groupby("setting")[f"best_{name}"].sum().tolist() == [1.0, 1.0]
@@ -101,7 +109,7 @@ def test_light_tables_have_one_row_for_each_cell():
 
 def test_stored_coverage_meets_the_confidence(root):
     table = pd.read_csv(root / "results" / "bound_coverage.csv")
-    assert (table["repetitions"] == 200).all() and (table["n_test"] >= 20_000).all()
+    assert (table["repetitions"] == simulation.REPETITIONS).all()
     assert set(table["setting"]) == {"pure", "negatives"}
     assert table["n"].nunique() >= 3 and table["margin"].nunique() >= 3
     assert (table["coverage_corrected"] >= 1 - simulation.DELTA).all()

@@ -237,11 +237,11 @@ def test_maps_of_the_reproduction_page(tmp_path, monkeypatch):
 
 
 def test_the_page_on_reproduction_states_the_tolerance_in_force():
-    from replication import experiment as paper
+    from replication import experiment as experiments
 
     page = (ROOT / "book" / "reproduce.md").read_text(encoding="utf-8")
-    share = f"{100 * paper.REQUIRED_SHARE:.0f} %"
-    assert f"{paper.TOLERANCE} points, for at least {share} of the rows" in page
+    share = f"{100 * experiments.REQUIRED_SHARE:.0f} %"
+    assert f"{experiments.TOLERANCE} points, for at least {share} of the rows" in page
 
 
 def test_every_notebook_is_in_the_table_of_contents():

@@ -10,8 +10,8 @@ import pytest
 
 from replication import pages
 from replication.experiment import paper_methods
-from replication.statistics import Interval
-from replication.tables import comparison
+from replication.statistics import Interval, paired_interval, worded
+from replication.tables import comparison, method_label
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def rows():
 
 def test_labels_use_unicode_and_leave_other_names_alone():
     names = ["l1-SVDD", "lp-SVDD-", "KNFST-", "kernel mean", "linear"]
-    assert [pages.method_label(name) for name in names] == [
+    assert [method_label(name) for name in names] == [
         "ℓ1-SVDD", "ℓp-SVDD⁻", "KNFST⁻", "kernel mean", "linear",
     ]  # fmt: skip
 
@@ -42,16 +42,16 @@ def test_contrasts_are_paired_and_can_leave_sets_out(rows):
     assert line.loc["ℓp-SVDD − ℓ1-SVDD", "mean difference"] == pytest.approx(2.0)
     assert line.loc["ℓp-SVDD − ℓ1-SVDD", ["sets won", "sets lost", "sets"]].tolist() == [3, 0, 3]
     assert line.loc["ℓp-SVDD − KPCA", ["low", "high"]].tolist() == [0.0, 0.0]
-    found = pages.of_pair(rows, "lp-SVDD", "l1-SVDD", leave_out=["D1"])
+    found = paired_interval(rows, "lp-SVDD", "l1-SVDD", leave_out=["D1"])
     assert found.mean == pytest.approx(2.5) and found.n == 2
-    single = pages.of_pair(rows, "lp-SVDD", "l1-SVDD", leave_out=["D1", "D4"])
+    single = paired_interval(rows, "lp-SVDD", "l1-SVDD", leave_out=["D1", "D4"])
     assert single.mean == pytest.approx(3.0) and np.isnan(single.low)
 
 
 def test_numbers_in_words():
-    assert pages.worded(Interval(8.88, 5.19, 12.7, 20, 17, 3)) == "+8.9 [+5.2, +12.7]"
-    assert pages.worded(Interval(3.0, np.nan, np.nan, 1, 1, 0)) == "+3.0 (one data set)"
-    assert pages.worded(Interval(-0.91, -1.77, -0.03, 20, 6, 14)) == "−0.91 [−1.77, −0.03]"
+    assert worded(Interval(8.88, 5.19, 12.7, 20, 17, 3)) == "+8.9 [+5.2, +12.7]"
+    assert worded(Interval(3.0, np.nan, np.nan, 1, 1, 0)) == "+3.0 (one data set)"
+    assert worded(Interval(-0.91, -1.77, -0.03, 20, 6, 14)) == "−0.91 [−1.77, −0.03]"
 
 
 def test_table_marks_ties_and_flags(rows):
@@ -102,3 +102,18 @@ def test_provenance_names_the_run_or_says_there_is_none(tmp_path, monkeypatch):
 def test_a_run_with_uncommitted_changes_says_so() -> None:
     assert pages.commit_text("0123456789abcdef") == "`012345678`"
     assert pages.commit_text("0123456789abcdef+changes").endswith("with uncommitted changes")
+
+
+def test_names_of_close_points_do_not_overlap():
+    import matplotlib.pyplot as plt
+
+    fig, ax = plt.subplots(figsize=(3, 3))
+    ax.set(xlim=(0, 100), ylim=(0, 100))
+    names = ["D1", "D13", "D19", "D7", "D20"]
+    pages.name_points(ax, names, [90, 91, 89, 90, 20], [70, 70.5, 69, 71, 20])
+    fig.canvas.draw()
+    boxes = [text.get_window_extent() for text in ax.texts]
+    assert sorted(text.get_text() for text in ax.texts) == sorted(names)
+    for i, one in enumerate(boxes):
+        for other in boxes[:i]:
+            assert not one.shrunk(0.9, 0.9).overlaps(other)

@@ -15,8 +15,7 @@ from sklearn.metrics import roc_auc_score
 from typer.testing import CliRunner
 
 from lpsvdd import datasets
-from replication import experiment as paper
-from replication import provenance
+from replication import experiment as experiments
 from replication.backends import Local
 from replication.cli import build
 from replication.methods import METHODS
@@ -31,6 +30,7 @@ from replication.protocol import (
     split,
     trial_seed,
 )
+from replication.results import read_record, read_table, save_table
 from replication.runner import run
 from replication.store import ResultsError
 from replication.trial import COLUMNS, JudgedCell, chosen_row, judge, prepare, run_trial
@@ -173,8 +173,8 @@ def test_a_trial_is_a_pure_function_of_its_task() -> None:
 
 def test_workers_and_order_do_not_change_the_table(tmp_path: Path) -> None:
     job = partial(run_trial, methods=CHEAP)
-    tasks = paper.make_tasks("pure", ["D1"], 3)
-    wanted = paper.signature("pure", DEFAULTS, CHEAP)
+    tasks = experiments.make_tasks("pure", ["D1"], 3)
+    wanted = experiments.signature("pure", DEFAULTS, CHEAP)
     tables = [
         run(job, tasks, signature=wanted, progress=False),
         run(job, tasks, signature=wanted, progress=False, backend=Local(2), folder=tmp_path),
@@ -206,34 +206,34 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A results folder of its own with two trials of D1, two methods."""
     folder = tmp_path / "results"
     monkeypatch.setenv("LPSVDD_RESULTS", str(folder))
-    table = paper.experiment("pure", names=["D1"], trials=2, methods=CHEAP[:2], progress=False)
-    paper.write_table(table, folder / "pure.csv")
-    wanted = paper.signature("pure", DEFAULTS, CHEAP[:2])
-    provenance.write_record(folder / "pure.csv", provenance.record(wanted))
+    arguments = {"names": ["D1"], "trials": 2, "methods": CHEAP[:2], "progress": False}
+    table = experiments.experiment("pure", **arguments)
+    wanted = experiments.signature("pure", DEFAULTS, CHEAP[:2])
+    save_table(table, folder / "pure.csv", command="a test", signature=wanted)
     return folder
 
 
 def test_what_is_known_is_taken_and_the_rest_computed(results: Path) -> None:
     path = results / "pure.csv"
-    stored = paper.read_table(path)
+    stored = read_table(path)
     stored["auc"] = 12.5  # recognisable
-    paper.write_table(stored, path)
+    stored.to_csv(path, index=False)
     arguments = {"names": ["D1"], "trials": 3, "methods": CHEAP[:2], "progress": False}
-    table = paper.experiment("pure", **arguments)
+    table = experiments.experiment("pure", **arguments)
     assert table.query("trial < 2")["auc"].eq(12.5).all()
     assert table.query("trial == 2")["auc"].ne(12.5).all()
-    afresh = paper.experiment("pure", **arguments, recompute=True)
+    afresh = experiments.experiment("pure", **arguments, recompute=True)
     assert afresh["auc"].ne(12.5).all()
-    other = paper.experiment("pure", **arguments, options=Options(unit_norm=False))
+    other = experiments.experiment("pure", **arguments, options=Options(unit_norm=False))
     assert other["auc"].ne(12.5).all()
-    more = paper.experiment("pure", **(arguments | {"methods": CHEAP[:3]}))
+    more = experiments.experiment("pure", **(arguments | {"methods": CHEAP[:3]}))
     assert more["auc"].ne(12.5).all()
 
 
 def test_stored_rows_come_back_as_they_were(results: Path) -> None:
     arguments = {"names": ["D1"], "trials": 2, "methods": CHEAP[:2], "progress": False}
-    stored = paper.experiment("pure", **arguments)
-    afresh = paper.experiment("pure", **arguments, recompute=True)
+    stored = experiments.experiment("pure", **arguments)
+    afresh = experiments.experiment("pure", **arguments, recompute=True)
     pd.testing.assert_frame_equal(
         stored.drop(columns="seconds"), afresh.drop(columns="seconds"), check_dtype=False
     )
@@ -241,22 +241,22 @@ def test_stored_rows_come_back_as_they_were(results: Path) -> None:
 
 def test_a_folder_with_other_options_is_refused(tmp_path: Path) -> None:
     arguments = {"names": ["D1"], "trials": 1, "methods": CHEAP[:1], "progress": False}
-    paper.experiment("pure", **arguments, folder=tmp_path, recompute=True)
+    experiments.experiment("pure", **arguments, folder=tmp_path, recompute=True)
     with pytest.raises(ResultsError, match="options.unit_norm: true -> false"):
-        paper.experiment(
+        experiments.experiment(
             "pure", **arguments, folder=tmp_path, recompute=True, options=Options(unit_norm=False)
         )
     with pytest.raises(ResultsError, match="methods.GP"):
-        paper.experiment(
+        experiments.experiment(
             "pure", **(arguments | {"methods": CHEAP[1:2]}), folder=tmp_path, recompute=True
         )
 
 
 def test_unknown_data_sets_are_refused_before_anything_runs() -> None:
     with pytest.raises(KeyError, match="D99"):
-        paper.experiment("pure", names=["D1", "D99"], trials=1)
+        experiments.experiment("pure", names=["D1", "D99"], trials=1)
     with pytest.raises(ValueError, match="setting='semi'"):
-        paper.experiment("semi", names=["D1"])
+        experiments.experiment("semi", names=["D1"])
 
 
 def test_agreement_counts_and_lists() -> None:
@@ -265,10 +265,10 @@ def test_agreement_counts_and_lists() -> None:
          "params": ""}
     )  # fmt: skip
     computed = stored.assign(auc=[50.04, 60.2, None])
-    found = paper.compare(stored, computed)
+    found = experiments.compare(stored, computed)
     assert (found.rows, found.within) == (3, 2)
     assert found.others["method"].tolist() == ["b"]
-    missing = paper.compare(stored.iloc[:2], computed)
+    missing = experiments.compare(stored.iloc[:2], computed)
     assert missing.within == 1 and missing.share == pytest.approx(1 / 3)
 
 
@@ -276,10 +276,11 @@ def test_provenance_names_no_machine(tmp_path: Path) -> None:
     import getpass
     import platform
 
-    wanted = paper.signature("pure", DEFAULTS, CHEAP)
-    provenance.write_record(tmp_path / "pure.csv", provenance.record(wanted, wall_seconds=1.0))
+    wanted = experiments.signature("pure", DEFAULTS, CHEAP)
+    table = tmp_path / "pure.csv"
+    save_table(pd.DataFrame(), table, command="a test", signature=wanted, wall_seconds=1.0)
     text = (tmp_path / "pure.provenance.json").read_text()
-    assert provenance.read_record(tmp_path / "pure.csv") == json.loads(text)
+    assert read_record(table) == json.loads(text)
     for secret in (platform.node(), str(Path.home()), str(Path.cwd())):
         assert secret in ("", "/", ".") or secret not in text  # HOME=/ names nothing
     assert f'"{getpass.getuser()}"' not in text

@@ -1,0 +1,65 @@
+"""Every committed table has a record of how it was made, and nobody has edited it since."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from replication.benchmark import PROFILES
+from replication.cli import build
+from replication.paper import SETTINGS
+from replication.results import read_record, read_table, save_table, table_checksum
+from replication.studies import STUDIES
+
+RESULTS = Path(__file__).resolve().parents[2] / "results"
+TABLES = sorted(RESULTS.glob("*.csv"))
+FORM = {
+    "command", "sha256", "signature", "git_commit", "date", "python", "system", "processor",
+    "cores", "packages", "blas",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda path: path.stem)
+def test_the_record_belongs_to_the_table(table: Path) -> None:
+    record = read_record(table)
+    assert record is not None, f"{table.name} has no record: write it with save_table"
+    assert FORM <= set(record), FORM - set(record)
+    assert record["sha256"] == table_checksum(table), f"{table.name} is not the table recorded"
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda path: path.stem)
+def test_the_command_makes_this_table(table: Path) -> None:
+    python, flag, package, command, *options = shlex.split(read_record(table)["command"])
+    assert (python, flag, package) == ("python", "-m", "replication")
+    values = dict(zip(options, options[1:], strict=False))
+    if command == "bench":
+        assert table.stem == "benchmark" and values["--profile"] in PROFILES
+    else:
+        assert command == "run" and "--all" in options and values["--save"] == "results"
+        named = values.get("--study") or values["--setting"]
+        assert named == table.stem and named in {*STUDIES, *SETTINGS}
+    known = CliRunner().invoke(build(), [command, "--help"], env={"COLUMNS": "200"}).output
+    assert all(option in known for option in options if option.startswith("--"))
+
+
+def test_the_list_of_tables_is_true() -> None:
+    lines = re.findall(
+        r"^\| `(.+?)\.csv` \| .+ \| `(.+)` \|$", (RESULTS / "README.md").read_text(), re.M
+    )
+    assert dict(lines) == {path.stem: read_record(path)["command"] for path in TABLES}
+
+
+def test_a_table_comes_back_as_it_was_saved(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "one.csv"
+    table = pd.DataFrame({"dataset": ["D1", "D2"], "auc": [50.25, None], "params": ["{}", ""]})
+    save_table(table, path, command="a test", signature={"study": "one"}, wall_seconds=2.5)
+    pd.testing.assert_frame_equal(read_table(path), table)
+    record = read_record(path)
+    assert record["sha256"] == table_checksum(path) and record["wall_seconds"] == 2.5
+    path.write_text(path.read_text().replace("50.25", "99.25"))
+    assert record["sha256"] != table_checksum(path)
