@@ -33,6 +33,7 @@ mutants: $(READY) ## Break the code in known places, see that a test notices eac
 lint: $(READY) ## Check the style of the code
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
+	$(VENV)/bin/lint-imports
 
 BUILD_BOOK = $(VENV)/bin/jupyter-book build book --config _config.yml --path-output . -W --keep-going
 

@@ -100,6 +100,12 @@ def test_estimators_import_no_optional_package():
     assert not imported(statement, "cvxpy", "matplotlib", "dask", "typer", "platformdirs", "yaml")
 
 
+def test_imports_go_one_way():
+    command = [Path(sys.executable).parent / "lint-imports", "--no-cache"]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout
+
+
 def test_all_extra_names_what_make_needs():
     (line,) = EXTRAS["all"]
     assert Requirement(line).extras == {*CONDA_EXTRAS, "dev"}
