@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 SURFACE = 1e-8  # of the largest distance: nearer to the surface, rounding decides the side
 DUST = 1e-3  # of the largest multiplier: above it a multiplier is positive beyond doubt
-COSTS = tuple(float(c) for c in np.logspace(3, -3, 25))
+COSTS = tuple(float(c) for c in np.logspace(3, -3, 13))
 
 
 class AssumptionWarning(UserWarning):
@@ -181,13 +181,12 @@ def cost_for_rate(
     costs: Sequence[float] = COSTS,
     y: ArrayLike | None = None,
 ) -> RateChoice:
-    """The tightest ball that rejects normal points with probability at most ``rate``, for sure.
+    """The tightest ball that rejects normal points with probability at most ``rate``, guaranteed.
 
-    Costs are tried from the largest down, a sequence fixed before the data are seen, until the
-    upper end of the risk of rejection (one-sided, with the whole of beta) first exceeds the rate;
-    the last cost before that is taken. With probability at least 1 - beta the ball taken rejects
-    at most the rate: it could only fail at the first cost of the sequence whose risk is too
-    large, and passing that one has probability at most beta. So the search costs no confidence.
+    Costs are tried from the largest down until the upper end of the risk of rejection first
+    exceeds the rate; the last cost before that is taken. The upper end is one-sided and holds for
+    all M costs at once, each with beta / M. So with probability at least 1 - beta the ball taken
+    rejects at most the rate, however it was chosen among them.
 
     Parameters
     ----------
@@ -195,8 +194,8 @@ def cost_for_rate(
     X, y : training points and labels, as in ``fit``.
     rate : wanted largest probability of rejection, in (0, 1).
     beta : probability with which the guarantee may fail.
-    costs : values of C to try, fixed beforehand. The default suits kernels with k(x, x) = 1.
-        For p = 1 the values 1 / (nu n) make it a search over nu.
+    costs : values of C to try, fixed beforehand; fewer values cost less confidence. The default
+        suits kernels with k(x, x) = 1. For p = 1 the values 1 / (nu n) make it a search over nu.
 
     Returns
     -------
@@ -204,20 +203,21 @@ def cost_for_rate(
     """
     if not 0.0 < rate < 1.0:
         raise ValueError(f"rate must lie in the open interval (0, 1), got {rate!r}")
+    costs = sorted({float(cost) for cost in costs}, reverse=True)
     chosen = None
-    for cost in sorted(costs, reverse=True):
-        fitted = clone(model).set_params(C=float(cost), nu=None)
+    for cost in costs:
+        fitted = clone(model).set_params(C=cost, nu=None)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="radius_sq_")  # such a ball is refused below
             fitted.fit(X, y)
         points = determining_points(fitted)
-        high = points.risk(beta, sides="upper")[1]
+        high = points.risk(beta / len(costs), sides="upper")[1]
         if high > rate:
             break
-        chosen = RateChoice(fitted, float(cost), high, points)
+        chosen = RateChoice(fitted, cost, high, points)
     if chosen is None:
         raise ValueError(
-            f"no cost guarantees a rejection rate of {rate:g}: at the largest, C = {cost:g}, "
+            f"no cost guarantees a rejection rate of {rate:g}: at the largest, C = {costs[0]:g}, "
             f"{points.high} of {points.n} points determine the ball and the upper end is "
             f"{high:.3f}; use more samples or a larger rate"
         )

@@ -334,18 +334,19 @@ def test_the_interval_covers_the_exact_risk(p, C):
     assert np.mean(covered) >= 0.95
 
 
-def test_the_chosen_cost_is_the_last_of_a_fixed_sequence_that_passes():
+def test_the_chosen_cost_is_the_last_that_passes_with_its_share_of_beta():
     X = points(150)
     costs = [0.03, 10.0, 0.3, 1.0]
     model = LpSVDD(p=1.5, gamma=0.3)
     choice = cost_for_rate(model, X, 0.25, costs=costs)
     assert choice.high <= 0.25 and choice.cost == choice.model.C
-    assert choice.high == rejection_risk_of(choice.model, sides="upper")[1]
+    assert choice.high == rejection_risk_of(choice.model, 0.05 / 4, sides="upper")[1]
     tried = sorted(costs, reverse=True)
     following = tried[tried.index(choice.cost) + 1]
     smaller = LpSVDD(p=1.5, gamma=0.3, C=following).fit(X)
-    assert rejection_risk_of(smaller, sides="upper")[1] > 0.25
+    assert rejection_risk_of(smaller, 0.05 / 4, sides="upper")[1] > 0.25
     assert not hasattr(model, "alpha_")
+    assert cost_for_rate(model, X, 0.25, costs=costs * 2).high == choice.high
     with pytest.raises(ValueError, match="no cost guarantees a rejection rate of 0.01"):
         cost_for_rate(model, X, 0.01)
     with pytest.raises(ValueError, match="rate must lie"):
