@@ -49,8 +49,11 @@ OUR_TYPES = (
     "lpsvdd.weighted.WeightedLpSVDD",
 )
 
-SKLEARN_TYPES = ("sklearn.compose._column_transformer._RemainderColsList",)
-"""A list of column names in a ColumnTransformer of scikit-learn 1.6 that skops does not know."""
+OTHER_TYPES = (
+    "numpy.dtype",  # inside a SimpleImputer
+    "sklearn.compose._column_transformer._RemainderColsList",  # a list of names, up to 1.6
+)
+"""Harmless types in scikit-learn's estimators that skops does not trust by itself."""
 
 MEMBER = "lpsvdd.json"
 WATCHED = ("scikit-learn", "numpy")
@@ -173,7 +176,7 @@ def _versions() -> dict[str, str]:
 
 
 def _foreign_types(names: list[str]) -> list[str]:
-    return sorted(set(names) - {*OUR_TYPES, *SKLEARN_TYPES})
+    return sorted(set(names) - {*OUR_TYPES, *OTHER_TYPES})
 
 
 def _damaged(path: Path, error: Exception) -> ModelFileError:

@@ -7,6 +7,7 @@ when a function runs, so that importing the package stays fast.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from importlib.resources import as_file, files
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,14 @@ PALETTE = {
 """Okabe and Ito's colours."""
 
 INSIDE, OUTSIDE, NEGATIVE = PALETTE["blue"], PALETTE["vermillion"], PALETTE["black"]
+
+
+def style() -> AbstractContextManager[None]:
+    """The project's matplotlib style for the figures of one block."""
+    import matplotlib.style
+
+    with as_file(files("lpsvdd") / "lpsvdd.mplstyle") as path:
+        return matplotlib.style.context(path)
 
 
 def use_style() -> None:
@@ -147,3 +156,58 @@ def _new_axes(**options: Any) -> Axes:
     import matplotlib.pyplot as plt
 
     return plt.subplots(layout="constrained", **options)[1]
+
+
+def score_histogram(
+    scores: np.ndarray, threshold: float | None = None, *, ax: Axes | None = None
+) -> Axes:
+    """How many rows have which score, inside and outside the threshold."""
+    ax = ax or _new_axes()
+    scores = np.asarray(scores, dtype=float)
+    edges = np.histogram_bin_edges(scores, bins=min(60, max(10, int(2 * len(scores) ** (1 / 3)))))
+    groups = [(scores, INSIDE, None)]
+    if threshold is not None and np.isfinite(threshold):
+        # One edge at the threshold: no bar is half inside.
+        edges = np.unique([*edges, threshold])
+        groups = [
+            (scores[scores >= threshold], INSIDE, "accepted"),
+            (scores[scores < threshold], OUTSIDE, "rejected"),
+        ]
+        ax.axvline(threshold, color="#777777", linewidth=1.2, linestyle="--")
+    for values, colour, name in groups:
+        label = None if name is None else f"{name}: {len(values):,}"
+        ax.hist(values, bins=edges, color=colour, label=label, linewidth=0)
+    if threshold is not None:
+        ax.legend(loc="upper left")
+    ax.set(xlabel="score (high is normal)", ylabel="rows")
+    ax.grid(False, axis="x")
+    return ax
+
+
+def two_components(
+    points: np.ndarray,
+    inside: np.ndarray,
+    *,
+    basis: np.ndarray | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Rows in the plane of the first two principal components of ``basis`` (or of themselves).
+
+    Most of what a kernel method sees is not in this plane: a rejected row may lie amid others.
+    """
+    ax = ax or _new_axes()
+    basis = points if basis is None else basis
+    centre = basis.mean(axis=0)
+    spread = np.linalg.svd(basis - centre, full_matrices=False)
+    share = spread.S**2 / max(float(np.sum(spread.S**2)), np.finfo(float).tiny)
+    axes = (points - centre) @ spread.Vh[:2].T
+    if axes.shape[1] < 2:
+        axes = np.column_stack([axes[:, 0], np.zeros(len(axes))])
+    inside = np.asarray(inside, dtype=bool)
+    for chosen, colour, marker, order in ((inside, INSIDE, "o", 2), (~inside, OUTSIDE, "D", 3)):
+        look = {"s": 12, "color": colour, "marker": marker, "zorder": order}
+        ax.scatter(*axes[chosen].T, alpha=0.7, linewidths=0, **look)
+    shares = [f"{100 * part:.0f} % of the variance" for part in share[:2]]
+    names = [f"component {k} ({text})" for k, text in enumerate(shares, 1)]
+    ax.set(xlabel=names[0], ylabel=names[1] if len(names) > 1 else "")
+    return ax

@@ -10,8 +10,11 @@ from __future__ import annotations
 from importlib import import_module
 from pkgutil import iter_modules
 from types import ModuleType
+from typing import Annotated
 
 import typer
+
+import lpsvdd
 
 
 def assemble(package: ModuleType, *, name: str, help: str) -> typer.Typer:
@@ -23,6 +26,16 @@ def assemble(package: ModuleType, *, name: str, help: str) -> typer.Typer:
         add_completion=False,
         pretty_exceptions_show_locals=False,
     )
+
+    @app.callback()
+    def options(
+        version: Annotated[
+            bool,
+            typer.Option("--version", is_eager=True, callback=_version, help="Show the version."),
+        ] = False,
+    ) -> None:
+        pass
+
     for found in iter_modules(package.__path__):
         if found.name.startswith("_"):
             continue
@@ -32,6 +45,12 @@ def assemble(package: ModuleType, *, name: str, help: str) -> typer.Typer:
         else:
             app.add_typer(module.app, name=found.name)
     return app
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"lpsvdd {lpsvdd.__version__}")
+        raise typer.Exit
 
 
 def build() -> typer.Typer:

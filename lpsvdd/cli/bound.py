@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lpsvdd.cli._errors import sentences
+from lpsvdd.cli._rows import class_key
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -61,7 +64,7 @@ def bound(
     from which number of samples on the same terms would be below 1. Nothing here bounds the
     acceptance of outliers.
     """
-    try:
+    with sentences():
         name, X, y = _read(data, target)
         _report(
             name,
@@ -76,12 +79,6 @@ def bound(
             negatives=negatives,
             raw=raw,
         )
-    except KeyError as error:
-        typer.echo(f"error: {error.args[0]}", err=True)
-        raise typer.Exit(1) from None
-    except (OSError, ValueError) as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(1) from None
 
 
 def _read(data: str, target: str | None) -> tuple[str, np.ndarray, np.ndarray]:
@@ -98,8 +95,8 @@ def _read(data: str, target: str | None) -> tuple[str, np.ndarray, np.ndarray]:
         loaded = datasets.load(data)
         return f"{loaded.id} {loaded.name}", loaded.X, loaded.y
     table = read_csv(path)
-    wanted = {"1", "+1", "1.0"} if target is None else {target}
-    y = np.where(np.isin(table.labels, list(wanted)), 1, -1)
+    wanted = class_key("1" if target is None else target)
+    y = np.where([class_key(label) == wanted for label in table.labels], 1, -1)
     if not (y > 0).any():
         known = ", ".join(sorted(set(table.labels))[:5])
         raise ValueError(f"no row of {path.name} has the target class; its classes: {known}")

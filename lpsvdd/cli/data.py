@@ -8,14 +8,11 @@ from typing import Annotated
 
 import typer
 
+from lpsvdd.cli._errors import sentences
+
 app = typer.Typer(help="The paper's data sets D1–D20.", no_args_is_help=True)
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Id or name, e.g. D7 or wine.")]
-
-
-def _fail(message: object) -> typer.Exit:
-    typer.echo(f"error: {message}", err=True)
-    return typer.Exit(1)
 
 
 @app.command("list")
@@ -35,10 +32,8 @@ def show(name: Name) -> None:
     """Show everything the catalogue knows about one data set."""
     from lpsvdd.datasets import find
 
-    try:
+    with sentences():
         record = find(name)
-    except KeyError as error:
-        raise _fail(error.args[0]) from None
     for key, value in asdict(record).items():
         if key == "paper":
             value = "{n} samples, {positives} positives, {dim} features".format(**value)
@@ -76,10 +71,6 @@ def add(
     """Check a file of D4 or D5 against the catalogue and register it for load()."""
     from lpsvdd import datasets
 
-    try:
+    with sentences():
         path = datasets.add(name, file)
-    except KeyError as error:
-        raise _fail(error.args[0]) from None
-    except (OSError, ValueError) as error:
-        raise _fail(error) from None
     typer.echo(f"{datasets.find(name).id} registered: {path}")

@@ -1,19 +1,35 @@
-"""``lpsvdd fit``: describe a table, report what was found, score the same or another table."""
+"""``lpsvdd fit``: describe a table, report what was found, keep the model and the scores."""
 
 from __future__ import annotations
 
-import warnings
+from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 
+from lpsvdd.cli._cells import CellReader, Layout, parse_decimal, parse_sep
+from lpsvdd.cli._errors import sentences, warnings_as_notes
+from lpsvdd.cli._outputs import STREAM, ScoreWriter, check_outputs, open_text
+from lpsvdd.cli._picture import check_picture, draw
+from lpsvdd.cli._report import accepted_lines, line, model_lines, show, size_line, tracked
+from lpsvdd.cli._rows import (
+    Missing,
+    Roles,
+    Rows,
+    Sample,
+    catalogue_rows,
+    is_table,
+    names,
+    read_blocks,
+    refuse_missing,
+)
+
 if TYPE_CHECKING:
-    import pandas as pd
     from sklearn.pipeline import Pipeline
 
-    from lpsvdd.datasets.labelled import LabelledTable
+TABLE, MODEL, FILES = "The table", "The model", "Files"
 
 
 class Kernel(StrEnum):
@@ -22,13 +38,6 @@ class Kernel(StrEnum):
     rbf = "rbf"
     linear = "linear"
     poly = "poly"
-
-
-class Impute(StrEnum):
-    """What stands in for a missing value."""
-
-    mean = "mean"
-    median = "median"
 
 
 def register(app: typer.Typer) -> None:
@@ -40,111 +49,292 @@ def fit(
     data: Annotated[
         str,
         typer.Argument(
-            metavar="DATA", help="CSV file with a header line, or a data set such as D7 or wine."
+            metavar="DATA",
+            help="CSV file with a header line, plain or gzipped; - for standard input; or a data "
+            "set such as D7 or wine.",
         ),
     ],
     label: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="Column with +1 and -1, or with classes (--target)."),
+        typer.Option(
+            metavar="COLUMN",
+            help="Column with +1 and -1, or with classes (--target).",
+            rich_help_panel=TABLE,
+        ),
     ] = None,
     target: Annotated[
-        str | None, typer.Option(metavar="CLASS", help="Class to describe; the others are -1.")
+        str | None,
+        typer.Option(
+            metavar="CLASS", help="Class to describe; the others are -1.", rich_help_panel=TABLE
+        ),
+    ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,C", help="Use these columns only.", rich_help_panel=TABLE),
+    ] = None,
+    drop: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,C", help="Use all but these columns.", rich_help_panel=TABLE),
+    ] = None,
+    identify: Annotated[
+        str | None,
+        typer.Option(
+            "--id",
+            metavar="A,B",
+            help="Columns that name a row: passed through to the scores, not used.",
+            rich_help_panel=TABLE,
+        ),
+    ] = None,
+    categorical: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B",
+            help="Columns of categories: an indicator (0 or 1) for each value.",
+            rich_help_panel=TABLE,
+        ),
+    ] = None,
+    missing: Annotated[
+        Missing,
+        typer.Option(
+            help="A missing value is an error, is filled with the mean or median of the targets "
+            "(an empty category is one of its own), or its row is dropped.",
+            rich_help_panel=TABLE,
+        ),
+    ] = Missing.error,
+    sep: Annotated[
+        str | None,
+        typer.Option(metavar="SIGN", help="Separator, if not as detected.", rich_help_panel=TABLE),
+    ] = None,
+    decimal: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIGN", help="Decimal sign, if not as detected.", rich_help_panel=TABLE
+        ),
+    ] = None,
+    sample: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=2,
+            help="Fit to N rows drawn at random, for files larger than the memory.",
+            rich_help_panel=TABLE,
+        ),
     ] = None,
     negatives: Annotated[
-        bool, typer.Option("--negatives", help="Train with the rows labelled -1 as well.")
+        bool,
+        typer.Option(
+            "--negatives", help="Train with the rows labelled -1 as well.", rich_help_panel=MODEL
+        ),
     ] = False,
-    p: Annotated[float, typer.Option("--p", help="Exponent of the slack, >= 1.")] = 2.0,
+    p: Annotated[
+        float, typer.Option("--p", help="Exponent of the slack, >= 1.", rich_help_panel=MODEL)
+    ] = 2.0,
     cost: Annotated[
-        float | None, typer.Option("--C", help="Cost of the targets' slack; 1 if absent.")
+        float | None,
+        typer.Option("--C", help="Cost of the targets' slack; 1 if absent.", rich_help_panel=MODEL),
     ] = None,
     cost_neg: Annotated[
-        float | None, typer.Option("--C-neg", help="Cost of the negatives' slack; --C if absent.")
+        float | None,
+        typer.Option(
+            "--C-neg", help="Cost of the negatives' slack; --C if absent.", rich_help_panel=MODEL
+        ),
     ] = None,
     nu: Annotated[
         float | None,
-        typer.Option(help="For --p 1, instead of --C: largest share of targets outside."),
+        typer.Option(
+            help="For --p 1, instead of --C: largest share of targets outside.",
+            rich_help_panel=MODEL,
+        ),
     ] = None,
-    kernel: Annotated[Kernel, typer.Option(help="Kernel; poly has degree 3.")] = Kernel.rbf,
+    kernel: Annotated[
+        Kernel, typer.Option(help="Kernel; poly has degree 3.", rich_help_panel=MODEL)
+    ] = Kernel.rbf,
     gamma: Annotated[
-        str, typer.Option(help="A number, half-mean-distance, scale or auto.")
+        str,
+        typer.Option(help="A number, half-mean-distance, scale or auto.", rich_help_panel=MODEL),
     ] = "half-mean-distance",
     contamination: Annotated[
         float | None,
-        typer.Option(help="Share of the targets to reject; without it the ball decides."),
+        typer.Option(
+            help="Share of the targets to reject; without it the ball decides.",
+            rich_help_panel=MODEL,
+        ),
     ] = None,
     standardise: Annotated[
-        bool, typer.Option(help="Mean 0 and standard deviation 1 of each column over the targets.")
+        bool,
+        typer.Option(
+            help="Mean 0 and standard deviation 1 of each column over the targets.",
+            rich_help_panel=MODEL,
+        ),
     ] = True,
     unit_norm: Annotated[
-        bool, typer.Option("--unit-norm", help="Then scale each row to length 1.")
+        bool,
+        typer.Option("--unit-norm", help="Then scale each row to length 1.", rich_help_panel=MODEL),
     ] = False,
-    impute: Annotated[
-        Impute | None, typer.Option(help="Fill missing values with this of the targets.")
-    ] = None,
-    score: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="CSV file to score, with the same columns.")
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Keep the fitted pipeline, for lpsvdd score.",
+            rich_help_panel=FILES,
+        ),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write scores here, of --score or of DATA.")
+        str | None,
+        typer.Option(
+            metavar="FILE", help="Scores of the rows; - for standard output.", rich_help_panel=FILES
+        ),
     ] = None,
-    model: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the fitted pipeline here (joblib).")
+    plot: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Picture of scores, threshold and two components (png, svg, pdf).",
+            rich_help_panel=FILES,
+        ),
     ] = None,
+    force: Annotated[
+        bool,
+        typer.Option("--force", help="Replace files that exist.", rich_help_panel=FILES),
+    ] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="No report, no progress.", rich_help_panel=FILES)
+    ] = False,
 ) -> None:
     """Fit an lp-SVDD to a table and report radius, certificate and accepted rows.
 
     Without --label every row is a target. High scores mean normal.
     Rows labelled -1 serve the AUC only, unless --negatives is given.
 
-    Example: lpsvdd fit iris.csv --label species --target setosa --output scores.csv
+    Example: lpsvdd fit iris.csv --label species --target setosa --model iris.lpsvdd
     """
-    settings: dict[str, Any] = {
-        "p": p,
-        "C": 1.0 if cost is None else cost,
-        "C_neg": cost_neg,
-        "nu": nu,
-        "kernel": kernel.value,
-        "gamma": _gamma(gamma),
-        "contamination": contamination,
-    }
-    steps = {
-        "impute": None if impute is None else impute.value,
-        "standardise": standardise,
-        "unit_norm": unit_norm,
-    }
-    try:
+    from lpsvdd import LpSVDD
+    from lpsvdd.cli._model import judge_rows, make_model
+
+    with sentences():
         if cost is not None and nu is not None:
             raise ValueError("give --C or --nu, not both")
-        for path in (output, model):
-            if path is not None and not path.absolute().parent.is_dir():
-                raise ValueError(f"there is no folder {path.parent} to write {path.name} into")
-        rows, new = _read(data, label, target), None
-        if score is not None:
-            new = rows.alike(score, label, target)
-        if impute is None:
-            for table in (rows, new):
-                if table is not None:
-                    table.refuse_missing("fill them in, or use --impute mean")
-        fitted, notes = _fit(rows, negatives, settings, steps)
-        for line in _report(rows, fitted):
-            typer.echo(line)
-        if new is not None:
-            typer.echo(f"\nscored           {_count(new)}")
-            for line in _accepted(new, fitted):
-                typer.echo(line)
-        for note in notes:
-            typer.echo(f"note: {note}")
+        if cost_neg is not None and not negatives:
+            raise ValueError("--C-neg is the cost of labelled negatives; use it with --negatives")
+        outputs = {"--model": model, "--output": output, "--plot": plot}
+        check_picture(plot)
+        check_outputs(outputs, [data] if is_table(data) else [], force=force)
+        if model == STREAM or plot == STREAM:
+            raise ValueError("only --output can be -, standard output")
+        table = _read(
+            data,
+            sep=parse_sep(sep),
+            decimal=parse_decimal(decimal),
+            sample=sample,
+            quiet=quiet,
+            columns=names(columns),
+            drop=names(drop),
+            categorical=names(categorical),
+            ids=names(identify),
+            label=label,
+            target=target,
+            missing=missing.value,
+        )
+        rows, roles, notes = table.rows, table.roles, table.notes
+        detector = LpSVDD(
+            p=p,
+            C=1.0 if cost is None else cost,
+            C_neg=cost_neg,
+            nu=nu,
+            kernel=kernel.value,
+            gamma=_gamma(gamma),
+            contamination=contamination,
+        )
+        pipeline = make_model(roles, detector, standardise=standardise, unit_norm=unit_norm)
+        # The report says itself what a negative R^2 means.
+        with warnings_as_notes(notes, except_for="radius_sq_"):
+            train(pipeline, rows, negatives)
+        scored = judge_rows(pipeline, rows, skip_missing=False)
+        written = []
         if output is not None:
-            _scores(rows if new is None else new, fitted).to_csv(output, index=False)
-            typer.echo(f"wrote {output}")
+            with open_text(output, force=force) as handle:
+                more = () if rows.y is None else ("label",)
+                writer = ScoreWriter(handle, table.layout, roles.ids, more)
+                writer.write(rows, scored if rows.y is None else {**scored, "label": rows.y})
+            written += [output] if output != STREAM else []
         if model is not None:
-            import joblib
+            from lpsvdd import save
 
-            joblib.dump(fitted, model)
-            typer.echo(f"wrote {model}")
-    except (OSError, ValueError, MemoryError) as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(1) from None
+            save(pipeline, model, notes=roles.notes())
+            written.append(model)
+        if plot is not None:
+            draw(plot, pipeline, rows, scored, seen=len(rows), force=force)
+            written.append(plot)
+        lines = [
+            line("data", size_line(rows.table, len(rows), len(roles.features), rows.y)),
+            *model_lines(pipeline[-1]),
+            *accepted_lines(scored, rows.y, " (fitted rows included)"),
+            *(f"note: {note}" for note in notes),
+            *(f"wrote {path}" for path in written),
+        ]
+        show(lines, quiet=quiet, on_stderr=output == STREAM)
+
+
+@dataclass(frozen=True)
+class _Table:
+    rows: Rows
+    roles: Roles
+    layout: Layout
+    notes: list[str]
+
+
+def _read(
+    data: str,
+    *,
+    sep: str | None,
+    decimal: str | None,
+    sample: int | None,
+    quiet: bool,
+    **choice: Any,
+) -> _Table:
+    """All rows of a file, or of an entry of the catalogue, by the chosen columns."""
+    if is_table(data):
+        with CellReader(data, sep=sep, decimal=decimal) as reader:
+            roles, layout = Roles.choose(reader.header, table=reader.name, **choice), reader.layout
+            rows, notes = _gather(tracked(reader, read_blocks(reader, roles), quiet=quiet), sample)
+    else:
+        rows = catalogue_rows(data)
+        if choice["label"] is not None or choice["target"] is not None:
+            raise ValueError("--label and --target are for CSV files; data sets know their target")
+        if choice["ids"] or choice["categorical"]:
+            raise ValueError("--id and --categorical are for CSV files")
+        roles = Roles.choose(list(rows.frame.columns), table=rows.table, **choice)
+        layout, notes = Layout(), []
+        rows = Rows(rows.table, rows.frame[list(roles.features)], rows.numbers, rows.y)
+    if roles.missing == Missing.error:
+        refuse_missing(rows, "fill it in, or say what to do with --missing (mean, median, drop)")
+    if roles.missing == Missing.drop and rows.missing.any():
+        notes.append(f"{rows.missing.sum()} rows with a missing value were left out")
+        rows = rows.take(~rows.missing)
+    if rows.y is not None and not (rows.y > 0).any():
+        raise ValueError(f"{rows.table}: no row is a target, {roles.target or '+1'}")
+    return _Table(rows, roles, layout, notes)
+
+
+def _gather(blocks: Any, sample: int | None) -> tuple[Rows, list[str]]:
+    if sample is None:
+        return Rows.joined(list(blocks)), []
+    drawn = Sample(sample)
+    for block in blocks:
+        drawn.add(block)
+    rows = drawn.rows()
+    note = f"{len(rows):,} of {drawn.seen:,} rows were drawn at random"
+    return rows, [note] if drawn.seen > sample else []
+
+
+def train(pipeline: Pipeline, rows: Rows, negatives: bool) -> None:
+    """Fit to the targets, or to all rows with their labels."""
+    X, y = rows.frame, rows.y
+    if negatives and (y is None or not (y < 0).any()):
+        raise ValueError("--negatives needs rows labelled -1; name their column with --label")
+    if not negatives and y is not None:
+        X, y = X[y > 0], None
+    pipeline.fit(X, None if y is None else np.asarray(y))
 
 
 def _gamma(text: str) -> float | str:
@@ -152,116 +342,3 @@ def _gamma(text: str) -> float | str:
         return float(text)
     except ValueError:
         return text  # the name of a rule; the estimator knows which there are
-
-
-def _read(data: str, label: str | None, target: str | None) -> LabelledTable:
-    """A file, or else an entry of the catalogue."""
-    from lpsvdd import datasets
-    from lpsvdd.datasets.labelled import LabelledTable, read_labelled
-
-    path = Path(data)
-    if path.is_file():
-        return read_labelled(path, label, target)
-    try:
-        datasets.find(data)
-    except KeyError:
-        raise ValueError(
-            f"there is no file {data} and no data set of that name; "
-            "the data sets are shown by: lpsvdd data list"
-        ) from None
-    if label is not None or target is not None:
-        raise ValueError("--label and --target are for CSV files; data sets know their target")
-    found = datasets.load(data)
-    return LabelledTable(f"{found.id} {found.name}", found.X, found.feature_names, found.y)
-
-
-def _fit(
-    rows: LabelledTable, negatives: bool, settings: dict, steps: dict
-) -> tuple[Pipeline, list[str]]:
-    """The fitted pipeline, and what the estimator warned about."""
-    from sklearn.pipeline import make_pipeline
-
-    from lpsvdd import LpSVDD
-    from lpsvdd.preprocessing import preprocessor
-
-    X, y = rows.frame(), rows.y
-    if negatives and (y is None or not (y < 0).any()):
-        raise ValueError("--negatives needs rows labelled -1; name their column with --label")
-    if settings["C_neg"] is not None and not negatives:
-        raise ValueError("--C-neg is the cost of labelled negatives; use it with --negatives")
-    if not negatives and y is not None:
-        X, y = X[y > 0], None
-    pipeline = make_pipeline(preprocessor(**steps), LpSVDD(**settings))
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        pipeline.fit(X, y)
-    # The report says itself what a negative R^2 means.
-    notes = [str(w.message) for w in caught if not str(w.message).startswith("radius_sq_")]
-    return pipeline, list(dict.fromkeys(notes))
-
-
-def _count(rows: LabelledTable) -> str:
-    text = f"{rows.name}: {len(rows.X)} rows, {rows.X.shape[1]} columns"
-    if rows.y is None:
-        return text
-    return f"{text}; {(rows.y > 0).sum()} targets (+1), {(rows.y < 0).sum()} others (-1)"
-
-
-def _report(rows: LabelledTable, fitted: Pipeline) -> list[str]:
-    svdd = fitted[-1]
-    n, positives = len(svdd.y_fit_), int((svdd.y_fit_ > 0).sum())
-    cost = f"C = {svdd.C:g}" if svdd.nu is None else f"nu = {svdd.nu:g}"
-    width = "" if svdd.kernel == "linear" else f", gamma = {svdd.gamma_:.4g}"
-    certified = svdd.duality_gap_ <= svdd.tol
-    lines = [
-        f"data             {_count(rows)}",
-        f"fitted to        {positives} targets, {n - positives} labelled negatives",
-        f"model            p = {svdd.p:g}, {cost}, {svdd.kernel} kernel{width}",
-        f"R^2              {svdd.radius_sq_:.4g}",
-        f"support vectors  {len(svdd.support_)} of {n}",
-        f"duality gap      {svdd.duality_gap_:.1e}, "
-        + (f"optimal (<= {svdd.tol:g})" if certified else f"NOT CONVERGED (> {svdd.tol:g})"),
-        f"iterations       {svdd.n_iter_}",
-    ]
-    if svdd.radius_sq_ <= 0.0:
-        remedy = "raise --C (or lower --nu) or set --contamination"
-        threshold = f"every row is rejected; {remedy}"
-        if svdd.contamination is not None:
-            threshold = "the threshold is the quantile of --contamination instead"
-        lines.insert(4, f"                 R^2 <= 0: no point is inside the ball; {threshold}")
-    return lines + _accepted(rows, fitted, " (fitted rows included)")
-
-
-def _accepted(rows: LabelledTable, fitted: Pipeline, remark: str = "") -> list[str]:
-    """Share accepted, and the AUC where both labels occur."""
-    from sklearn.metrics import roc_auc_score
-
-    inside = fitted.predict(rows.frame()) > 0
-    groups = {"rows": inside}
-    if rows.y is not None:
-        groups = {"targets": inside[rows.y > 0], "others": inside[rows.y < 0]}
-    shares = [
-        f"{group.sum()} of {len(group)} {name} ({100 * group.mean():.1f} %)"
-        for name, group in groups.items()
-        if len(group)
-    ]
-    lines = [f"accepted         {', '.join(shares)}"]
-    if rows.y is not None and abs(rows.y.sum()) < len(rows.y):
-        auc = roc_auc_score(rows.y, fitted.score_samples(rows.frame()))
-        lines.append(f"AUC              {auc:.4f}{remark}")
-    return lines
-
-
-def _scores(rows: LabelledTable, fitted: Pipeline) -> pd.DataFrame:
-    """One line a row: score (high is normal), distance to the threshold, verdict, label."""
-    import pandas as pd
-
-    table = pd.DataFrame(
-        {
-            "row": range(1, len(rows.X) + 1),
-            "score": fitted.score_samples(rows.frame()),
-            "decision": fitted.decision_function(rows.frame()),
-            "prediction": fitted.predict(rows.frame()),
-        }
-    )
-    return table if rows.y is None else table.assign(label=rows.y)

@@ -53,7 +53,10 @@ def read_rows(path: Path) -> list[list[str]]:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} is not a text file in UTF-8") from error
-    return [row for row in csv.reader(io.StringIO(text)) if row]
+    try:
+        return [row for row in csv.reader(io.StringIO(text)) if row]
+    except csv.Error as error:  # a cell over 131,072 characters: a quotation mark left open
+        raise ValueError(f"{path} is no table: {error}") from error
 
 
 def read_csv(path: Path) -> Table:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import re
 
-import joblib
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 from typer.testing import CliRunner
 
-from lpsvdd import LpSVDD, solve
+from lpsvdd import LpSVDD, load_model, solve
 from lpsvdd.cli import build
 from lpsvdd.datasets import load
 from lpsvdd.preprocessing import PositiveScaler, UnitNorm
@@ -108,23 +109,158 @@ def test_a_radius_below_zero_is_explained(table):
     assert "36 of 40 targets (90.0 %)" in found.output
 
 
-def test_scores_of_another_file_and_the_saved_model(table, frame, tmp_path):
-    new, scores, saved = tmp_path / "new.csv", tmp_path / "scores.csv", tmp_path / "model.joblib"
-    # Columns in another order, one more of them, no target among the labels.
-    other = frame[["v", "kind", "u"]].iloc[35:].assign(remark="text")
-    other["kind"] = "b"
-    other.to_csv(new, index=False)
-    options = ("--label", "kind", "--target", "a", "--score", new, "--output", scores)
-    done = run(table, *options, "--model", saved)
+def test_scores_ids_and_the_saved_model(frame, tmp_path):
+    path, scores, saved = (tmp_path / name for name in ("d.csv", "scores.csv", "m.lpsvdd"))
+    frame.assign(who=[f"n{i}" for i in range(52)]).to_csv(path, index=False)
+    options = ("--label", "kind", "--target", "a", "--id", "who", "--output", scores)
+    done = run(path, *options, "--model", saved)
     assert done.exit_code == 0, done.output
-    assert "new.csv: 17 rows, 2 columns; 0 targets (+1), 17 others (-1)" in done.output
-    assert done.output.count("AUC") == 1
-    written, pipeline = pd.read_csv(scores), joblib.load(saved)
-    assert list(written) == ["row", "score", "decision", "prediction", "label"]
-    expected = pipeline.score_samples(other[["u", "v"]])
-    np.testing.assert_allclose(written["score"], expected, rtol=1e-12)
+    written, pipeline = pd.read_csv(scores), load_model(saved)
+    assert list(written) == ["who", "row", "score", "decision", "prediction", "label"]
+    assert list(written["who"]) == [f"n{i}" for i in range(52)]
+    np.testing.assert_array_equal(written["score"], pipeline.score_samples(frame[["u", "v"]]))
     assert ((written["decision"] >= 0) == (written["prediction"] > 0)).all()
+    np.testing.assert_array_equal(
+        written["decision"], pipeline.decision_function(frame[["u", "v"]])
+    )
     assert pipeline.feature_names_in_.tolist() == ["u", "v"]
+
+
+def test_columns_are_chosen_or_dropped(table, frame):
+    options = ("--label", "kind", "--target", "a")
+    chosen = run(table, *options, "--columns", "v")
+    dropped = run(table, *options, "--drop", "u")
+    assert chosen.exit_code == 0 and "52 rows, 1 columns" in chosen.output
+    assert chosen.output == dropped.output
+    check_error(run(table, *options, "--columns", "v", "--drop", "u"), "--columns")
+    check_error(run(table, *options, "--columns", "w"), "no column 'w'; it has u, kind, v")
+    check_error(run(table, *options, "--drop", "u,v"), "no column left")
+
+
+def test_names_with_commas_are_quoted(frame, tmp_path):
+    path = tmp_path / "d.csv"
+    frame.rename(columns={"u": "length, cm"}).to_csv(path, index=False)
+    done = run(path, "--drop", '"length, cm",kind')
+    assert done.exit_code == 0 and "52 rows, 1 columns" in done.output
+
+
+def test_categories_are_indicators_inside_the_saved_pipeline(table, frame, tmp_path):
+    saved = tmp_path / "m.lpsvdd"
+    done = run(table, "--categorical", "kind", "--model", saved, "--C", 0.5)
+    assert done.exit_code == 0 and "52 rows, 3 columns" in done.output
+    model = load_model(saved)
+    Z = PositiveScaler().fit_transform(frame[["u", "v"]].to_numpy())
+    kinds = np.column_stack([frame["kind"] == "a", frame["kind"] == "b"]).astype(float)
+    expected = LpSVDD(C=0.5).fit(np.hstack([Z, kinds]))
+    np.testing.assert_allclose(
+        model.score_samples(frame[["u", "v", "kind"]]),
+        expected.score_samples(np.hstack([Z, kinds])),
+        rtol=1e-9,
+    )
+    only = run(table, "--columns", "kind", "--categorical", "kind", "--unit-norm", "--p", 1)
+    assert only.exit_code == 0, only.output
+
+
+def test_a_column_without_a_name_is_not_taken_for_a_feature(frame, tmp_path):
+    path = tmp_path / "pandas.csv"
+    frame[["u", "v"]].to_csv(path)  # pandas writes its row numbers under no name
+    check_error(run(path), "column 1 has no name (row numbers, perhaps)")
+    assert run(path, "--drop", "column 1").exit_code == 0
+    assert run(path, "--id", "column 1").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("sep", "decimal", "options"),
+    [
+        (";", ",", ()),
+        ("\t", ".", ()),
+        ("|", ",", ()),
+        (";", ".", ("--sep", "semicolon")),
+        (" ", ".", ("--sep", " ")),
+        ("\t", ",", ("--sep", "\\t", "--decimal", "comma")),
+    ],
+)
+def test_separators_and_decimal_commas_are_detected_or_given(
+    frame, tmp_path, sep, decimal, options
+):
+    plain, other = tmp_path / "plain.csv", tmp_path / "other.csv"
+    frame.to_csv(plain, index=False)
+    frame.to_csv(other, index=False, sep=sep, decimal=decimal)
+    scores = tmp_path / "scores.csv"
+    labels = ("--label", "kind", "--target", "a")
+    expected, found = run(plain, *labels), run(other, *labels, *options, "--output", scores)
+    assert found.exit_code == 0, found.output
+    assert found.output.splitlines()[1:-1] == expected.output.splitlines()[1:]
+    # The scores are laid out as the table was.
+    assert len(pd.read_csv(scores, sep=sep, decimal=decimal)["score"]) == 52
+
+
+def test_a_wrong_separator_is_named(tmp_path):
+    path = tmp_path / "d.csv"
+    path.write_text("x\n1,5\n2,5\n")
+    check_error(run(path), "row 1: 2 cells under 1 names (separator: comma)")
+    check_error(run(path), "--decimal")
+    path.write_text("x;y\n1,5;2\n2,5;3\n")
+    check_error(run(path, "--decimal", "."), "for decimal commas: --decimal ,")
+    check_error(run(path, "--sep", "ab"), "--sep takes one character")
+    check_error(run(path, "--decimal", "x"), "--decimal takes . or ,")
+    check_error(run(path, "--sep", ",", "--decimal", ","), "cannot both be the comma")
+
+
+def test_classes_match_as_numbers(frame, tmp_path):
+    path = tmp_path / "d.csv"
+    frame.assign(kind=np.where(frame["kind"] == "a", 1.0, 2.0)).to_csv(path, index=False)
+    assert "40 targets" in run(path, "--label", "kind", "--target", 1).output
+    assert "12 targets" in run(path, "--label", "kind", "--target", "2.00").output
+    frame.assign(kind=np.where(frame["kind"] == "a", 1.0, -1.0)).to_csv(path, index=False)
+    assert "40 targets" in run(path, "--label", "kind").output
+
+
+def test_standard_input_and_output_gzipped_or_not(table, frame):
+    for content in (table.read_bytes(), gzip.compress(table.read_bytes())):
+        words = ["fit", "-", "--label", "kind", "--target", "a", "--output", "-"]
+        done = CliRunner().invoke(build(), words, input=content)
+        assert done.exit_code == 0, done.output
+        scores = pd.read_csv(io.StringIO(done.stdout))
+        assert len(scores) == 52 and list(scores)[-1] == "label"
+        assert "standard input: 52 rows" in done.stderr and "R^2" in done.stderr
+    quiet = CliRunner().invoke(build(), [*words, "--quiet"], input=content)
+    assert quiet.stderr == "" and quiet.stdout == done.stdout
+
+
+def test_a_sample_of_a_table(table):
+    done = run(table, "--label", "kind", "--target", "a", "--sample", 30)
+    assert "30 rows, 2 columns" in done.output
+    assert "note: 30 of 52 rows were drawn at random" in done.output
+    whole = run(table, "--label", "kind", "--target", "a", "--sample", 52)
+    assert whole.output == run(table, "--label", "kind", "--target", "a").output
+
+
+def test_sampling_is_uniform_over_blocks():
+    from lpsvdd.cli._rows import Rows, Sample
+
+    counts = np.zeros(60)
+    for seed in range(100):
+        sample = Sample(10, seed)
+        for start in range(1, 61, 7):
+            numbers = np.arange(start, min(start + 7, 61))
+            sample.add(Rows("t", pd.DataFrame({"u": numbers}), numbers))
+        drawn = sample.rows().numbers
+        assert len(drawn) == 10 and (np.diff(drawn) > 0).all() and sample.seen == 60
+        counts[drawn - 1] += 1
+    expected, deviation = 100 / 6, np.sqrt(100 * (1 / 6) * (5 / 6))
+    assert np.abs(counts - expected).max() < 4.5 * deviation
+
+
+def test_a_picture(table, tmp_path):
+    picture = tmp_path / "p.png"
+    done = run(table, "--label", "kind", "--target", "a", "--plot", picture)
+    assert done.exit_code == 0 and f"wrote {picture}" in done.output
+    assert picture.read_bytes()[:4] == b"\x89PNG"
+    one = run(table, "--columns", "u", "--plot", tmp_path / "one.svg")  # one component only
+    assert one.exit_code == 0 and b"<svg" in (tmp_path / "one.svg").read_bytes()
+    check_error(run(table, "--columns", "u", "--plot", tmp_path / "p.txt"), "must end in png")
+    check_error(run(table, "--columns", "u", "--plot", "-"), "must end in png")
 
 
 def test_missing_values_are_refused_or_imputed(frame, tmp_path):
@@ -134,8 +270,18 @@ def test_missing_values_are_refused_or_imputed(frame, tmp_path):
     options = (path, "--label", "kind", "--target", "a")
     done = run(*options)
     assert done.exit_code == 1
-    assert "row 3, column 'v'" in done.output and "--impute mean" in done.output
-    assert lines(*options, "--impute", "median")["fitted to"].startswith("40 targets")
+    assert "no value in row 3, column 'v'" in done.output and "--missing" in done.output
+    assert lines(*options, "--missing", "median")["fitted to"].startswith("40 targets")
+    dropped = run(*options, "--missing", "drop")
+    assert "39 targets" in dropped.output and "note: 1 rows with a missing value" in dropped.output
+    frame["kind"] = frame["kind"].where(frame.index != 5)
+    frame.to_csv(path, index=False)
+    check_error(run(*options, "--missing", "mean"), "no label in row 6, column 'kind'")
+    saved = tmp_path / "m.lpsvdd"
+    done = run(path, "--categorical", "kind", "--missing", "mean", "--model", saved)
+    assert done.exit_code == 0, done.output
+    encoder = load_model(saved)[0].named_transformers_["categories"][-1]
+    assert encoder.categories_[0].tolist() == ["", "a", "b"]  # an empty cell is a category
 
 
 def test_a_solver_that_cannot_certify_says_so(table, monkeypatch):
@@ -154,10 +300,10 @@ LABEL = ("--label", "kind", "--target", "a")
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ((), "column 'kind' holds 'a' in row 1, not a finite number"),
+        ((), "column 'kind' holds 'a' in row 1, not a finite number; say what the column is"),
         (("--label", "kind"), "name the class to describe with --target"),
         (("--label", "sort"), "no column 'sort'; it has u, kind, v"),
-        (("--label", "kind", "--target", "c"), "no row is a target, c; column 'kind' holds a, b"),
+        (("--label", "kind", "--target", "c"), "no row is a target, c"),
         (("--target", "a"), "--label"),
         ((*LABEL, "--p", 0.5), "p"),
         ((*LABEL, "--nu", 0.5), "nu is defined for p = 1"),
@@ -165,8 +311,10 @@ LABEL = ("--label", "kind", "--target", "a")
         ((*LABEL, "--C-neg", 1), "--negatives"),
         ((*LABEL, "--gamma", "wide"), "gamma must be"),
         ((*LABEL, "--contamination", 0.9), "contamination"),
-        ((*LABEL, "--score", "none.csv"), "there is no file none.csv"),
-        ((*LABEL, "--output", "no/such/scores.csv"), "no folder no/such"),
+        ((*LABEL, "--output", "no/such/scores.csv"), "no folder"),
+        ((*LABEL, "--model", "-"), "only --output can be -"),
+        ((*LABEL, "--model", "."), "is a folder"),
+        ((*LABEL, "--output", "x.csv", "--model", "./x.csv"), "name the same file"),
     ],
 )
 def test_errors_of_options(table, options, message):
@@ -182,7 +330,15 @@ def test_errors_of_options(table, options, message):
         ("a,a\n1,2\n", "same name"),
         ("a,b\n1,2\n3\n", "row 2: 1 cells under 2 names"),
         ("a,b\n1,inf\n", "column 'b' holds 'inf' in row 1"),
-        (b"a,b\n\xff\xfe,1\n", "UTF-8"),
+        ("a,b\n1,1_000\n", "column 'b' holds '1_000' in row 1"),
+        (b"a,b\n\xff\xfe,1\n", "not a text file in UTF-8"),
+        ("a,b\n1,2\n".encode("utf-16"), "not a text file in UTF-8"),
+        (b"\x1f\x8b\x08\x00 no gzip", "gzip"),
+        (gzip.compress(b"a,b\n" + b"1,2\n" * 9999)[:60], "a damaged gzip file"),
+        ('a,b\n1,2\n3,"4\n' + "5,6\n" * 40_000, "row 2: a cell has more than 131,072 characters"),
+        ("a,b\n" + "1" * 10_000_001, "a line has 10,000,000 characters"),
+        ("a,b\n1,2\n" + "x" * 200_000 + ",1\n", "more than 131,072 characters"),
+        ("a,b\n1,2\n" + "x" * 300 + ",1\n", "x...' in row 2"),
     ],
 )
 def test_errors_of_files(tmp_path, text, message):
@@ -197,7 +353,8 @@ def test_errors_of_files(tmp_path, text, message):
         (("no-such-set",), "no file no-such-set and no data set of that name"),
         (("wine", "--label", "x"), "--label and --target are for CSV files"),
         (("D4",), "D4"),
-        (("hepatitis",), "--impute mean"),
+        (("hepatitis",), "--missing"),
+        (("wine", "--id", "x"), "--id and --categorical are for CSV files"),
         (("wine", "--C-neg", 1), "--negatives"),
     ],
 )
@@ -205,13 +362,10 @@ def test_errors_of_the_catalogue(arguments, message):
     check_error(run(*arguments), message)
 
 
-def test_negatives_without_any_and_a_column_that_is_not_there(frame, table, tmp_path):
+def test_negatives_without_any(frame, tmp_path):
     path = tmp_path / "plain.csv"
     frame[["u", "v"]].to_csv(path, index=False)
     check_error(run(path, "--negatives"), "--negatives needs rows labelled -1")
-    only = tmp_path / "u.csv"
-    frame[["u"]].to_csv(only, index=False)
-    check_error(run(path, "--score", only), "u.csv has no column 'v', which plain.csv has")
 
 
 def check_error(done, message: str) -> None:
@@ -223,5 +377,5 @@ def check_error(done, message: str) -> None:
 def test_help_names_every_option_and_an_example():
     done = CliRunner().invoke(build(), ["fit", "--help"], env={"COLUMNS": "100", "TERM": "dumb"})
     assert done.exit_code == 0
-    for word in ("--label", "--negatives", "--nu", "--unit-norm", "--score", "--model", "Example:"):
+    for word in ("--label", "--negatives", "--nu", "--unit-norm", "--sep", "--model", "Example:"):
         assert word in done.output
