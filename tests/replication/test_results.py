@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -14,6 +15,7 @@ from replication.benchmark import PROFILES
 from replication.cli import build
 from replication.paper import SETTINGS
 from replication.results import read_record, read_table, save_table, table_checksum
+from replication.store import differences
 from replication.studies import STUDIES
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"
@@ -63,3 +65,9 @@ def test_a_table_comes_back_as_it_was_saved(tmp_path: Path) -> None:
     assert record["sha256"] == table_checksum(path) and record["wall_seconds"] == 2.5
     path.write_text(path.read_text().replace("50.25", "99.25"))
     assert record["sha256"] != table_checksum(path)
+
+
+@pytest.mark.parametrize("name", [path.stem for path in TABLES if path.stem in STUDIES])
+def test_a_stored_study_is_the_one_the_code_would_run(name: str) -> None:
+    wanted = json.loads(json.dumps(STUDIES[name].signature()))
+    assert differences(read_record(RESULTS / f"{name}.csv")["signature"], wanted) == []

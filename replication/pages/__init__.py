@@ -16,17 +16,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from replication.backends import Local
 from replication.experiment import paper_methods
 from replication.methods import Method
 from replication.methods.grids import grid
 from replication.paper import COSTS, EXPONENTS
-from replication.results import read_record, read_table, results_folder
+from replication.results import read_record, read_table, results_folder, stored_table
 from replication.statistics import paired_interval
+from replication.studies import run_study
 from replication.tables import method_label, wide
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+Facts = dict[str, Any]
+"""What the text of a page quotes, by name."""
+POINTS = ["mean difference", "low", "high"]
 FLAG_NOTES = {
     "inferred-labels": "the labels of the file used were partly inferred",
     "inferred-target": "500 rows where 336 is printed, and the target class inferred from its size",
@@ -43,6 +48,27 @@ def methods_with(setting: str, p_grid: Sequence[Any], c_grid: Sequence[Any]) -> 
     pair = {"C_neg": cs} if setting == "negatives" else {}
     own = grid(p=ps, C=cs, **pair)
     return [replace(m, grid=own) if m.name.startswith("lp-SVDD") else m for m in chosen]
+
+
+def study_table(name: str, *, jobs: int = 1, recompute: bool = False) -> pd.DataFrame:
+    """Stored table of a study, its contestants under the name ``method``; never a silent run."""
+    if not recompute:
+        return stored_table(name).rename(columns={"contestant": "method"})
+    table = run_study(name, backend=Local(jobs), recompute=True, progress=False)
+    return table.rename(columns={"contestant": "method"})
+
+
+def glue_facts(facts: Facts) -> None:
+    """Make facts quotable in the text of a page."""
+    from myst_nb import glue
+
+    for name, value in facts.items():
+        glue(name, value.item() if isinstance(value, np.generic) else value, display=False)
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """Data sets by number: D2 before D10."""
+    return sorted(names, key=lambda name: int(name[1:]))
 
 
 def provenance(name: str, rows: pd.DataFrame | None = None) -> str:

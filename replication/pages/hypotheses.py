@@ -1,0 +1,276 @@
+"""Chapter "Where does the gain come from?": range of costs, preprocessing, target classes.
+
+For each of H1, H2 and H4 tables, a drawing, and the facts that the text quotes, by name.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+
+from lpsvdd.plots import PALETTE
+from replication.pages import POINTS, Facts, contrasts, forest, in_order
+from replication.paper import METHOD_NAMES
+from replication.printed import printed_matrix
+from replication.protocol import REPEATED
+from replication.statistics import (
+    mean_interval,
+    mean_matrix,
+    paired_differences,
+    paired_interval,
+    signed,
+    worded,
+)
+from replication.tables import method_label
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas.io.formats.style import Styler
+
+FAMILY = ["l1-SVDD", "l2-SVDD", "lp-SVDD"]
+CORE = list(METHOD_NAMES["pure"])
+INFERRED = ("D4", "D5")
+
+# -- H1: the same range for every method ------------------------------------------------------
+
+PAPER_LP, PAPER_L1, NU_LP, NU_L1 = (
+    "lp, paper's grid", "l1, paper's grid", "lp, nu grid", "l1, nu grid",
+)  # fmt: skip
+
+
+def range_table(fair: pd.DataFrame) -> Styler:
+    """Differences between the contestants of ``fair_grid``."""
+    pairs = [
+        (PAPER_LP, PAPER_L1),
+        (PAPER_LP, NU_L1),
+        (NU_LP, NU_L1),
+        (PAPER_LP, "l2, paper's grid"),
+        (NU_LP, "l2, nu grid"),
+        (PAPER_LP, "kernel mean"),
+        (NU_L1, "kernel mean"),
+    ]
+    return contrasts(fair, pairs).style.format("{:+.2f}", POINTS)
+
+
+def draw_range(fair: pd.DataFrame) -> Figure:
+    """lp minus l1 per data set, on the paper's grid and with nu for l1."""
+    fig, ax = plt.subplots(figsize=(6.4, 5.4), layout="constrained")
+    for other, colour, shift, label in (
+        (PAPER_L1, PALETTE["vermillion"], 0.15, "ℓ1 on the paper's grid"),
+        (NU_L1, PALETTE["blue"], -0.15, "ℓ1 with ν ∈ (0, 1]"),
+    ):
+        forest(paired_differences(fair, PAPER_LP, other), ax, colour=colour, shift=shift)
+        ax.scatter([], [], color=colour, s=16, label=label)
+    ax.set(xlabel="ℓp on the paper's grid minus ℓ1, AUC points")
+    ax.legend(loc="lower right")
+    return fig
+
+
+def range_facts(fair: pd.DataFrame, wide_gap: float) -> Facts:
+    """H1; ``wide_gap``: points by which lp exceeds l1 on a data set with a wide gap."""
+    means = mean_matrix(fair)
+    gap, left = means[PAPER_LP] - means[PAPER_L1], means[PAPER_LP] - means[NU_L1]
+    wide = in_order(gap.index[gap >= wide_gap])
+    own = fair[fair["method"] == PAPER_LP]
+    smallest = own["params"].map(lambda text: json.loads(text)["c"])
+    smallest = smallest == smallest.min()
+    in_wide, rank = own["dataset"].isin(wide), own["rank_correlation"]
+    lead, rest = paired_interval(fair, PAPER_LP, PAPER_L1), paired_interval(fair, PAPER_LP, NU_L1)
+    column = printed_matrix("pure")
+    return {
+        "h1_gap": worded(lead),
+        "h1_fair": worded(rest),
+        "h1_mean": worded(paired_interval(fair, PAPER_LP, "kernel mean")),
+        "h1_l2": worded(paired_interval(fair, PAPER_LP, "l2, paper's grid")),
+        "h1_l2_printed": worded(mean_interval(column["lp-SVDD"] - column["l2-SVDD"])),
+        "h1_nu": worded(paired_interval(fair, NU_LP, NU_L1)),
+        "h1_distinct": worded(
+            paired_interval(fair, PAPER_LP, NU_L1, leave_out=[*REPEATED, *INFERRED])
+        ),
+        "h1_verdict": "H1 holds."
+        if rest.low <= 0 <= rest.high
+        else "H1 holds for most of the gap, not for all of it."
+        if rest.mean < lead.mean / 2
+        else "H1 does not hold.",
+        "wide_sets": ", ".join(wide),
+        "n_wide": len(wide),
+        "wide_smallest": 100 * smallest[in_wide].mean(),
+        "other_smallest": 100 * smallest[~in_wide].mean(),
+        "wide_rank": rank[in_wide].median(),
+        "wide_rank_low": rank[in_wide].quantile(0.1),
+        "other_rank": rank[~in_wide].median(),
+        "wide_left": worded(mean_interval(left[wide])) if wide else "nothing",
+        "largest_left": signed(left.max()),
+        "largest_left_set": left.idxmax(),
+    }
+
+
+# -- H2: preprocessing and the other open choices ---------------------------------------------
+
+
+def _with_and_without(preparation: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Means with the unit norm, and without."""
+    by_variant = preparation.groupby("variant")
+    return mean_matrix(by_variant.get_group("default")), mean_matrix(
+        by_variant.get_group("no unit norm")
+    )
+
+
+def unit_norm_table(preparation: pd.DataFrame) -> Styler:
+    """Each method with and without the unit norm."""
+    default, bare = _with_and_without(preparation)
+    lines = []
+    for name in default.columns:
+        found = mean_interval((bare - default)[name].dropna())
+        lines.append(
+            {
+                "method": method_label(name),
+                "with unit norm": default[name].mean(),
+                "without": bare[name].mean(),
+                "change": found.mean,
+                "low": found.low,
+                "high": found.high,
+                "sets up": found.wins,
+                "sets down": found.losses,
+            }
+        )
+    table = pd.DataFrame(lines).set_index("method").style
+    return table.format("{:.1f}", ["with unit norm", "without"]).format(
+        "{:+.1f}", ["change", "low", "high"]
+    )
+
+
+def draw_unit_norm(preparation: pd.DataFrame) -> Figure:
+    """One line per data set from the AUC with the unit norm to that without."""
+    default, bare = _with_and_without(preparation)
+    fig, axes = plt.subplots(1, 3, figsize=(7.2, 4.2), sharey=True, layout="constrained")
+    for ax, name in zip(axes, ("l1-SVDD", "lp-SVDD", "kernel mean"), strict=True):
+        for dataset in default.index:
+            ends = [default.loc[dataset, name], bare.loc[dataset, name]]
+            colour = PALETTE["blue"] if ends[1] > ends[0] else PALETTE["vermillion"]
+            ax.plot([0, 1], ends, "o-", ms=3, lw=1, color=colour)
+        ax.set_xticks([0, 1], ["unit norm", "without"])
+        ax.set(title=method_label(name), xlim=(-0.2, 1.2))
+    axes[0].set_ylabel("AUC")
+    return fig
+
+
+def variant_table(preparation: pd.DataFrame) -> pd.DataFrame:
+    """Mean AUC under every variant of the protocol, and its distance from print."""
+    lines = {}
+    for variant, part in preparation.groupby("variant", sort=False):
+        means = mean_matrix(part)
+        apart = (means[FAMILY] - printed_matrix("pure")[FAMILY]).dropna().abs()
+        line = {
+            method_label(name): means[name].mean()
+            for name in ("GP", "KPCA", "KNFST", *FAMILY, "kernel mean")
+        }
+        line["ℓp − ℓ1"] = worded(mean_interval(means["lp-SVDD"] - means["l1-SVDD"]))
+        line["from print"] = apart.drop("D18", errors="ignore").to_numpy().mean()
+        lines[variant.replace(" x ", " × ")] = line
+    return pd.DataFrame(lines.values(), index=pd.Index(lines, name="variant"))
+
+
+def preparation_facts(preparation: pd.DataFrame) -> Facts:
+    """H2."""
+    default, bare = _with_and_without(preparation)
+    change = bare - default
+    before, after = (means["lp-SVDD"] - means["l1-SVDD"] for means in (default, bare))
+    rise, gap = mean_interval(change["lp-SVDD"]), mean_interval(after)
+    shrinks = mean_interval(after.abs() - before.abs())
+    apart = variant_table(preparation)["from print"]
+    return {
+        "h2_sets": len(default),
+        "h2_lp": worded(rise),
+        "h2_l1": worded(mean_interval(change["l1-SVDD"])),
+        "h2_gap": worded(gap),
+        "h2_gap_default": worded(mean_interval(before)),
+        "h2_up": rise.wins,
+        "h2_down": ", ".join(in_order(change.index[change["lp-SVDD"] < 0])) or "none",
+        "h2_spread": float(np.ptp(default[CORE], axis=1).mean()),
+        "h2_spread_bare": float(np.ptp(bare[CORE], axis=1).mean()),
+        "h2_shrinks": worded(shrinks),
+        "h2_verdict": (
+            "The AUC rises on average, as H2 says; "
+            if rise.low > 0
+            else "A rise on average, which H2 says, is not established; "
+        )
+        + (
+            "the gap shrinks but does not vanish."
+            if shrinks.high < 0 and gap.low > 0
+            else "the gap is then within the noise."
+            if gap.low <= 0 <= gap.high
+            else "the gap does not shrink."
+        ),
+        "h2_low_apart": apart.drop("default").min(),
+        "h2_high_apart": apart.max(),
+        "h2_default_apart": apart["default"],
+    }
+
+
+# -- H4: which target class -------------------------------------------------------------------
+
+
+def target_table(targets: pd.DataFrame) -> pd.DataFrame:
+    """Mean AUC of the nine methods for each target class, with the printed row after the last."""
+    lines = []
+    for dataset, rows in targets.groupby("dataset", sort=False):
+        row = printed_matrix("pure").loc[dataset]
+        for variant, part in rows.groupby("variant", sort=False):
+            means = part.groupby("method")["auc"].mean()[CORE]
+            line = {"data set": dataset, "variant": variant} | dict(means)
+            line["from print"] = (means - row).abs().mean()
+            line["spread"] = part.groupby("method")["auc"].std().mean()
+            lines.append(line)
+        lines.append({"data set": dataset, "variant": "printed"} | dict(row))
+    return pd.DataFrame(lines).rename(columns=method_label)
+
+
+def nearest_share(targets: pd.DataFrame, dataset: str, resamples: int = 2000) -> pd.Series:
+    """In per cent, how often each variant is nearest to print when its splits are resampled."""
+    rng = np.random.default_rng(0)
+    rows = targets[targets["dataset"] == dataset]
+    parts = {
+        variant: part.pivot(index="trial", columns="method", values="auc")[CORE].to_numpy()
+        for variant, part in rows.groupby("variant", sort=False)
+    }
+    row = printed_matrix("pure").loc[dataset, CORE].to_numpy()
+    counts = dict.fromkeys(parts, 0)
+    for _ in range(resamples):
+        apart = {
+            variant: np.abs(v[rng.integers(len(v), size=len(v))].mean(axis=0) - row).mean()
+            for variant, v in parts.items()
+        }
+        counts[min(apart, key=apart.get)] += 1
+    return 100 * pd.Series(counts) / resamples
+
+
+def target_facts(targets: pd.DataFrame) -> Facts:
+    """H4."""
+    table = target_table(targets)
+    measured = table[table["variant"] != "printed"].set_index(["data set", "variant"])
+    column = printed_matrix("pure")
+    d1, d18 = (measured.loc[name, "from print"].sort_values() for name in ("D1", "D18"))
+    sure = nearest_share(targets, "D1")
+    labels = [method_label(name) for name in CORE]
+    twins = [measured.loc[name, labels].to_numpy() for name in ("D12", "D19")]
+    return {
+        "h4_d1": d1.index[0],
+        "h4_d1_apart": d1.iloc[0],
+        "h4_d1_named": d1["virginica"],
+        "h4_d1_sd": measured.loc[("D1", d1.index[0]), "spread"],
+        "h4_d1_sure": sure[d1.index[0]],
+        "h4_d1_second": d1.index[1],
+        "h4_d1_second_apart": d1.iloc[1],
+        "h4_d1_named_sure": sure["virginica"],
+        "h4_d18": d18.iloc[0],
+        "h4_d18_name": d18.index[0],
+        "h4_twins": np.abs(twins[0] - twins[1]).mean(),
+        "h4_twins_printed": (column.loc["D12"] - column.loc["D19"]).abs().mean(),
+        "h4_kpca_12": column.loc["D12", "KPCA"],
+        "h4_kpca_19": column.loc["D19", "KPCA"],
+    }

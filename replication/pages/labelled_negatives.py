@@ -1,0 +1,185 @@
+"""Chapter "Where does the gain come from?": what labelled negatives do (H3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+
+from lpsvdd.plots import PALETTE
+from replication.pages import POINTS, Facts, contrasts, in_order, name_points
+from replication.printed import printed_matrix
+from replication.protocol import REPEATED
+from replication.statistics import mean_interval, mean_matrix, paired_interval, worded
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas.io.formats.style import Styler
+
+WITHOUT = "lp without negatives"
+PRINTED = "printed ℓp⁻"
+PANELS = {
+    "lp with negatives": "ℓp with negatives",
+    "sum alpha = 1": "variant Σα = 1",
+    "kernel mean difference": "kernel mean difference",
+    "two-class SVM": "two-class SVM",
+}
+
+
+def weight_table(weight: pd.DataFrame) -> pd.DataFrame:
+    """Percentage of cells in which negatives carry weight, per data set."""
+    share = 100 * weight["with_weight"] / weight["cells"]
+    below = 100 * weight["radius_below_nearest_negative"] / weight["cells"]
+    means = weight.assign(share=share, below=below).pivot_table(
+        index="dataset", columns="grid", values=["share", "below"]
+    )
+    largest = weight[weight["grid"] == "paper"].groupby("dataset")["largest_weight"].max()
+    columns = {
+        "weight, paper's grid": means["share", "paper"],
+        "R² below nearest negative": means["below", "paper"],
+        "weight, wide costs": means["share", "wide"],
+        "largest weight": largest,
+    }
+    return pd.DataFrame(columns).loc[in_order(means.index)]
+
+
+def draw_weight(weight: pd.DataFrame) -> Figure:
+    """Bars of the first and the third column of the table."""
+    table = weight_table(weight)
+    fig, ax = plt.subplots(figsize=(6.4, 5.0), layout="constrained")
+    position = np.arange(len(table))[::-1]
+    for column, shift, colour, label in (
+        ("weight, paper's grid", 0.2, "blue", "paper's grid"),
+        ("weight, wide costs", -0.2, "vermillion", "costs up to 1000"),
+    ):
+        ax.barh(position + shift, table[column], height=0.38, color=PALETTE[colour], label=label)
+    ax.set_yticks(position, table.index)
+    ax.set(xlabel="cells with weight on negatives, %", xlim=(0, 100))
+    ax.legend(loc="lower right")
+    return fig
+
+
+def contestants_table(contest: pd.DataFrame) -> Styler:
+    """Each way of using negatives against lp without them."""
+    others = [name for name in dict.fromkeys(contest["method"]) if name != WITHOUT]
+    table = contrasts(contest, [(name, WITHOUT) for name in others])
+    table = table.rename(index=lambda text: text.replace("sum alpha", "variant Σα"))
+    return table.style.format("{:+.2f}", POINTS)
+
+
+def beside_print(contest: pd.DataFrame) -> pd.DataFrame:
+    """Mean AUC of four contestants and the printed column of lp with negatives."""
+    means = mean_matrix(contest)
+    column = printed_matrix("negatives", corrected=True)["lp-SVDD-"]
+    table = means[list(PANELS)].rename(columns=PANELS).assign(**{PRINTED: column})
+    return table.loc[in_order(means.index)]
+
+
+def draw_beside_print(contest: pd.DataFrame) -> Figure:
+    """Four scatter plots against print; points more than twelve points off are named."""
+    shown = beside_print(contest)
+    fig, axes = plt.subplots(
+        2, 2, figsize=(6.4, 6.4), sharex=True, sharey=True, layout="constrained"
+    )
+    for ax, name in zip(axes.flat, PANELS.values(), strict=True):
+        ax.plot([40, 100], [40, 100], color="#999999", lw=0.8)
+        ax.scatter(shown[PRINTED], shown[name], s=14)
+        ax.set(xlim=(38, 102), ylim=(38, 102), aspect="equal")
+        ax.set_title(name, fontsize="small")
+        names = np.where((shown[name] - shown[PRINTED]).abs() > 12, shown.index, "")
+        name_points(ax, names, shown[PRINTED], shown[name])
+    fig.supxlabel("printed AUC of ℓp-SVDD⁻", fontsize="small")
+    fig.supylabel("AUC here", fontsize="small")
+    return fig
+
+
+def distance_table(contest: pd.DataFrame) -> pd.DataFrame:
+    """How far four contestants are from the printed column."""
+    shown = beside_print(contest)
+    distance = shown.sub(shown[PRINTED], axis=0).abs()
+    lines = []
+    for name in PANELS.values():
+        apart = mean_interval(distance[name])
+        nearer = (distance[name] < distance[PANELS["lp with negatives"]]).sum()
+        lines.append(
+            {
+                "contestant": name,
+                "distance": f"{apart.mean:.1f} [{apart.low:.1f}, {apart.high:.1f}]",
+                "here − print": worded(mean_interval(shown[name] - shown[PRINTED])),
+                "nearer": f"{nearer} of {len(shown)}",
+                "correlation": f"{shown[name].corr(shown[PRINTED]):.2f}",
+            }
+        )
+    return pd.DataFrame(lines)
+
+
+def contest_facts(contest: pd.DataFrame) -> Facts:
+    """H3: what the negatives change with the kernel held fixed, and the distance to print."""
+    shown = beside_print(contest)
+    distance = shown.sub(shown[PRINTED], axis=0).abs()
+    problem, variant, means, machine = (distance[name] for name in PANELS.values())
+    distinct = [name for name in shown.index if name not in REPEATED]
+    nearer = mean_interval(problem - variant)
+    level = shown[PANELS["sum alpha = 1"]]
+
+    def gain(name: str, leave_out: Sequence[str] = ()) -> str:
+        return worded(paired_interval(contest, name, WITHOUT, leave_out=leave_out))
+
+    return {
+        "h3_sets": len(shown),
+        "h3_splits": contest.groupby("dataset")["trial"].nunique().max(),
+        "h3_fixed": gain("lp with negatives"),
+        "h3_fixed_wide": gain("lp with negatives, wide costs"),
+        "h3_variant": gain("sum alpha = 1"),
+        "h3_variant_distinct": gain("sum alpha = 1", REPEATED),
+        "h3_means": gain("kernel mean difference"),
+        "h3_svm": gain("two-class SVM"),
+        "h3_apart": problem.mean(),
+        "h3_apart_variant": variant.mean(),
+        "h3_apart_means": means.mean(),
+        "h3_apart_svm": machine.mean(),
+        "h3_nearer": worded(nearer),
+        "h3_nearer_sets": nearer.wins,
+        "h3_nearer_distinct": worded(mean_interval((problem - variant)[distinct])),
+        "h3_over_means": worded(mean_interval(means - variant)),
+        "h3_over_svm": worded(mean_interval(machine - variant)),
+        "h3_between": (level - shown[PANELS["kernel mean difference"]]).abs().mean(),
+        "h3_constant": (shown[PRINTED] - level.mean()).abs().mean(),
+        "h3_corr": level.corr(shown[PRINTED]),
+        "h3_corr_paper": shown[PANELS["lp with negatives"]].corr(shown[PRINTED]),
+        "h3_close": int((variant <= 5).sum()),
+        "h3_far": ", ".join(in_order(variant.index[variant > 10])) or "none",
+        "h3_d9_printed": shown.loc["D9", PRINTED],
+        "h3_d9_best": shown.loc["D9", list(PANELS.values())].max(),
+    }
+
+
+def weight_facts(weight: pd.DataFrame, contest: pd.DataFrame, tables: pd.DataFrame) -> Facts:
+    """H3: how often negatives carry weight; ``tables``: rows of both main tables."""
+    table = weight_table(weight)
+    share = table["weight, paper's grid"]
+    fixed = paired_interval(contest, "lp with negatives", WITHOUT)
+    return {
+        "h3_share": share.mean(),
+        "h3_share_low": share.min(),
+        "h3_share_high": share.max(),
+        "h3_none": ", ".join(in_order(share.index[share == 0])) or "no set",
+        "h3_wide": table["weight, wide costs"].mean(),
+        "h3_gain": worded(paired_interval(tables, "lp-SVDD-", "lp-SVDD")),
+        "h3_gap": f"{weight['largest_gap'].max():.0e}",
+        "h3_verdict": (
+            "most cells ignore them, as H3 says, "
+            if share.mean() < 50
+            else "most cells use them, against H3, "
+        )
+        + (
+            "and a gain is not established."
+            if fixed.low <= 0
+            else "and a small gain remains."
+            if fixed.mean < 1
+            else "and the gain is not small."
+        ),
+    }

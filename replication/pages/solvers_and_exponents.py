@@ -1,0 +1,250 @@
+"""Chapter "Where does the gain come from?": solvers, time, support vectors, the choice of p.
+
+For each question a table or a drawing from stored tables, and the facts that the text quotes.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+
+from lpsvdd.plots import PALETTE, fraction, heat_map
+from replication.pages import POINTS, Facts, contrasts, in_order
+from replication.paper import EXPONENTS
+from replication.statistics import mean_interval, mean_matrix, paired_interval, signed, worded
+from replication.studies.general_solvers import estimate, selections
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas.io.formats.style import Styler
+
+SOLVED_GAP = 1e-6
+
+# -- what general solvers return --------------------------------------------------------------
+
+
+def _general(grid: pd.DataFrame) -> pd.DataFrame:
+    """Rows of CVXPY's solvers: what they call their answer, and whether it is certified."""
+    rows = grid[grid["solver"] != "own"]
+    kinds = ("optimal", "optimal_inaccurate")
+    called = rows["status"].where(rows["status"].isin(kinds), "failed")
+    return rows.assign(called=called, certified=rows["gap"] <= SOLVED_GAP)
+
+
+def solver_table(grid: pd.DataFrame) -> pd.DataFrame:
+    """Per solver, in per cent of its cells: what it says, and what is certified."""
+    rows = _general(grid)
+    table = pd.DataFrame({"cells": rows.groupby("solver").size()})
+    kinds = {"optimal": "optimal", "inaccurate": "optimal_inaccurate", "failed": "failed"}
+    shares = {name: rows["called"] == kind for name, kind in kinds.items()}
+    shares["certified"] = rows["certified"]
+    shares["optimal, not certified"] = shares["optimal"] & ~rows["certified"]
+    for name, share in shares.items():
+        table[name] = 100 * share.groupby(rows["solver"]).mean()
+    return table
+
+
+def draw_certified(grid: pd.DataFrame) -> Figure:
+    """Percentage of certified cells over exponent and cost, one map per solver."""
+    rows = _general(grid)
+    fig, axes = plt.subplots(1, 3, figsize=(7.8, 3.6), layout="constrained")
+    for ax, (solver, part) in zip(axes, rows.groupby("solver"), strict=True):
+        share = 100 * part.pivot_table(index="p", columns="c", values="certified", aggfunc="mean")
+        label = "certified, %" if solver == "SCS" else ""
+        _percent_map(share, ax, label)
+        ax.set_title(solver)
+    return fig
+
+
+def _percent_map(share: pd.DataFrame, ax: plt.Axes, label: str) -> None:
+    options = {"fmt": "{:.0f}", "vmin": 0, "vmax": 100, "label": label}
+    heat_map(share.to_numpy(), ps=share.index, cs=share.columns, ax=ax, **options)
+
+
+def selection_table(grid: pd.DataFrame) -> pd.DataFrame:
+    """Test AUC after validation has chosen among a solver's cells, minus the certified grid's."""
+    chosen = selections(grid)
+    own = chosen["solver"] == "own"
+    splits = ["dataset", "trial"]
+    reference = chosen[own & (chosen["kept"] == "any point")].set_index(splits)["auc"]
+    lines = []
+    for (solver, kept), part in chosen[~own].groupby(["solver", "kept"], sort=False):
+        difference = (part.set_index(splits)["auc"] - reference).dropna()
+        found = mean_interval(difference.groupby("dataset").mean())
+        lines.append(
+            {
+                "solver": solver,
+                "cells kept": kept,
+                "data sets": found.n,
+                "mean difference": found.mean,
+                "low": found.low,
+                "high": found.high,
+                "largest fall": difference.min(),
+                "largest rise": difference.max(),
+                "same": int((difference == 0).sum()),
+            }
+        )
+    return pd.DataFrame(lines)
+
+
+def shown_selections(grid: pd.DataFrame) -> Styler:
+    """The table of selections with signs."""
+    numbers = [*POINTS, "largest fall", "largest rise"]
+    return selection_table(grid).style.hide(axis="index").format("{:+.2f}", numbers)
+
+
+def solver_facts(grid: pd.DataFrame) -> Facts:
+    """What the text quotes on general solvers."""
+    per_solver, after = solver_table(grid), selection_table(grid)
+    wrong = per_solver["optimal, not certified"]
+    return {
+        "solver_sets": ", ".join(in_order(grid["dataset"].unique())),
+        "solver_low": per_solver["certified"].min(),
+        "solver_high": per_solver["certified"].max(),
+        "solver_wrong": wrong.max(),
+        "solver_wrong_name": wrong.idxmax(),
+        "solver_own_gap": f"{grid[grid['solver'] == 'own']['gap'].max():.0e}",
+        "solver_change_low": signed(after["mean difference"].min()),
+        "solver_change_high": signed(after["mean difference"].max()),
+        "solver_largest": after[["largest fall", "largest rise"]].abs().to_numpy().max(),
+        "solver_same_low": after["same"].min(),
+        "solver_same_high": after["same"].max(),
+        "solver_zero": int(((after["low"] <= 0) & (after["high"] >= 0)).sum()),
+        "solver_lines": len(after),
+        "solver_splits": len(grid[["dataset", "trial"]].drop_duplicates()),
+    }
+
+
+# -- how long the tables take -----------------------------------------------------------------
+
+
+def time_table(timed: pd.DataFrame, tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """Seconds per data set, here and through CVXPY; columns with a minus are with negatives."""
+    blocks = []
+    for setting, part in estimate(timed, tables).groupby("setting", sort=False):
+        part = part.set_index("dataset")
+        mark = "" if setting == "pure" else "⁻"
+        columns = {
+            f"n{mark}": part["n_train"].map("{:d}".format),
+            f"here{mark}, s": part["svdd_seconds"].map("{:.1f}".format),
+            f"CVXPY{mark}, s": part["cvxpy_seconds"].map("{:,.0f}".format),
+            f"ratio{mark}": part["ratio"].map("{:,.0f}".format),
+        }
+        blocks.append(pd.DataFrame(columns))
+    table = pd.concat(blocks, axis=1)
+    return table.loc[in_order(table.index)].rename_axis("data set").reset_index()
+
+
+def time_facts(timed: pd.DataFrame, tables: dict[str, pd.DataFrame]) -> Facts:
+    """What the text quotes on times."""
+    cost = estimate(timed, tables)
+    here, there = (cost.groupby("setting")[f"{who}_seconds"].sum() for who in ("svdd", "cvxpy"))
+    exact = 100 * (timed["cvxpy_status"] == "optimal").groupby(timed["setting"]).mean()
+    return {
+        "time_splits": tables["pure"]["trial"].nunique(),
+        "time_pure": here["pure"],
+        "time_negatives": here["negatives"] / 60,
+        "time_cvxpy_pure": there["pure"] / 60,
+        "time_cvxpy_negatives": there["negatives"] / 3600,
+        "time_ratio_low": cost["ratio"].min(),
+        "time_ratio_median": cost["ratio"].median(),
+        "time_ratio_high": cost["ratio"].max(),
+        "time_ratio_top": "{dataset}, {setting}".format(**cost.loc[cost["ratio"].idxmax()]),
+        "time_exact_pure": exact["pure"],
+        "time_exact_negatives": exact["negatives"],
+    }
+
+
+# -- support vectors and the radius -----------------------------------------------------------
+
+
+def _average(support: pd.DataFrame, column: str) -> pd.DataFrame:
+    return 100 * support.groupby(["p", "c"])[column].mean().unstack("c")
+
+
+def draw_support(support: pd.DataFrame) -> Figure:
+    """Share of support vectors, and of splits with R^2 < 0, over exponent and cost."""
+    labels = {
+        "support_mean": "support vectors, %",
+        "negative_radius": "splits with R² < 0, %",
+    }
+    fig, axes = plt.subplots(1, 2, figsize=(7.4, 4.0), layout="constrained")
+    for ax, (column, label) in zip(axes, labels.items(), strict=True):
+        _percent_map(_average(support, column), ax, label)
+    return fig
+
+
+def support_facts(support: pd.DataFrame) -> Facts:
+    """What the text quotes on support vectors."""
+    at = _average(support, "support_mean")[1.0]
+    negative = (support["negative_radius"].fillna(0) * support["feasible"]).sum()
+    return {
+        "sv_1": at[1.0],
+        "sv_2": at[2.0],
+        "sv_20": at[20.0],
+        "sv_flat": np.ptp(at[at.index < 1.4]),
+        "r_negative": 100 * negative / support["feasible"].sum(),
+    }
+
+
+# -- the choice of p --------------------------------------------------------------------------
+
+TUNED, TWO = "p tuned", "p = 2"
+
+
+def exponent_table(choice: pd.DataFrame) -> pd.DataFrame:
+    """Per exponent: how often it is chosen, and what fixing it costs against tuning."""
+    fixed = [name for name in dict.fromkeys(choice["method"]) if name != TUNED]
+    chosen = choice[choice["method"] == TUNED]["params"].map(lambda text: json.loads(text)["p"])
+    names = {name: min(EXPONENTS, key=lambda q: abs(q - float(name[4:]))) for name in fixed}
+    table = contrasts(choice, [(name, TUNED) for name in fixed])
+    table["chosen"] = [100 * np.isclose(chosen, p).mean() for p in names.values()]
+    return table.set_axis(pd.Index([fraction(p) for p in names.values()], name="p"))
+
+
+def draw_exponents(choice: pd.DataFrame) -> Figure:
+    """How often each exponent is chosen; a fixed exponent minus the tuned one."""
+    table = exponent_table(choice)
+    fig, axes = plt.subplots(1, 2, figsize=(7.2, 3.6), sharey=True, layout="constrained")
+    position, blue = np.arange(len(table)), PALETTE["blue"]
+    axes[0].barh(position, table["chosen"], color=blue)
+    axes[0].set_yticks(position, table.index)
+    axes[0].set(xlabel="chosen, % of splits", ylabel="p")
+    axes[1].axvline(0, color="#666666", lw=0.8)
+    axes[1].hlines(position, table["low"], table["high"], color=blue)
+    axes[1].scatter(table["mean difference"], position, color=blue, s=16)
+    axes[1].set(xlabel="fixed p minus tuned p, AUC points")
+    axes[0].invert_yaxis()
+    return fig
+
+
+def exponent_facts(choice: pd.DataFrame) -> Facts:
+    """What the text quotes on the choice of p."""
+    means, table = mean_matrix(choice), exponent_table(choice)
+    fixed = means.drop(columns=TUNED)
+    hindsight = fixed.max(axis=1) - means[TUNED]
+    spread = choice.groupby(["method", "dataset"])["auc"].std().groupby("method").mean()
+    drop = choice["auc_val"] - choice["auc"]
+    drop = drop.groupby([choice["method"], choice["dataset"]]).mean().groupby("method").mean()
+    over_two = paired_interval(choice, TUNED, TWO)
+    best = int(table["mean difference"].argmax())
+    return {
+        "p_two": worded(over_two),
+        "p_two_wins": over_two.wins,
+        "p_sets": len(means),
+        "p_most": table["chosen"].idxmax(),
+        "p_most_share": table["chosen"].max(),
+        "p_best_fixed": f"p = {table.index[best]}",
+        "p_best_fixed_diff": worded(
+            paired_interval(choice, means.drop(columns=TUNED).columns[best], TUNED)
+        ),
+        "p_hindsight": worded(mean_interval(hindsight)),
+        "p_sd": spread[TUNED],
+        "p_sd_two": spread[TWO],
+        "p_drop": drop[TUNED],
+        "p_drop_two": drop[TWO],
+    }
