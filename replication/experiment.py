@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -22,8 +23,15 @@ from replication.backends import SERIAL, Dask, Local, Serial
 from replication.methods import METHODS, Method
 from replication.paper import METHOD_NAMES, SETTINGS, TRIALS
 from replication.protocol import COMPUTATION_VERSION, DEFAULTS, Options, Task
-from replication.results import read_record, read_table, results_folder, save_table
+from replication.results import (
+    read_record,
+    read_table,
+    results_folder,
+    save_table,
+    table_checksum,
+)
 from replication.runner import run
+from replication.store import ResultsWarning
 from replication.trial import COLUMNS, run_trial
 
 TOLERANCE = 0.05
@@ -95,6 +103,13 @@ def stored_rows(
     """Rows of a committed table by task key, where its provenance matches what is wanted."""
     record = read_record(table)
     if record is None or not table.exists():
+        return {}
+    if record["sha256"] != table_checksum(table):
+        warnings.warn(
+            f"{table.name} is not the file that its record describes; its rows are computed again",
+            ResultsWarning,
+            stacklevel=3,
+        )
         return {}
     found = record["signature"]
     names = [method.name for method in methods]

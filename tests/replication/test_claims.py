@@ -162,6 +162,111 @@ def test_checks_of_the_controls_follow_their_tables(changed):
     assert studies.bound_at_one(n=10.0).verdict == "not reproduced"
 
 
+def contest(leads: dict[str, float], trials: int = 2) -> pd.DataFrame:
+    """Rows of ten data sets: a contestant's mean is 60 plus its lead, with noise over the sets."""
+    rng = np.random.default_rng(0)
+    noise = rng.normal(scale=0.3, size=(len(leads), 10))
+    noise -= noise.mean(axis=1, keepdims=True)
+    return pd.DataFrame(
+        {"dataset": f"D{i + 1}", "trial": t, "method": name, "auc": 60.0 + lead + t + noise[k, i]}
+        for k, (name, lead) in enumerate(leads.items())
+        for i in range(10)
+        for t in range(trials)
+    )
+
+
+def test_the_limits_of_the_verdicts_on_controls(monkeypatch):
+    """Each verdict just above and just below the number at which it changes."""
+    stated = float(studies.gain_from_negatives().facts["stated"].replace("−", "-"))
+
+    def verdict(check, table, rows):
+        monkeypatch.setattr(studies, "stored", {table: rows}.get)
+        return check().verdict
+
+    def left_on_the_nu_grid(points):
+        # lp leads l1 by 10 points on the paper's grid; half of that has to be left
+        leads = {"lp, paper's grid": 10, "l1, paper's grid": 0, "l1, nu grid": 10 - points}
+        rows = contest(leads | {"kernel mean": 0})
+        return verdict(studies.slack_norm_or_grid, "fair_grid", rows)
+
+    limits = {5.1: "holds", 4.9: "holds partly", 0.5: "holds partly", 0.05: "not reproduced"}
+    assert {points: left_on_the_nu_grid(points) for points in limits} == limits
+
+    def tuned(points):
+        rows = contest({"p tuned": points, "p = 2": 0})
+        return verdict(studies.tuned_exponent, "choice_of_p", rows)
+
+    limits = {0.5: "holds", 0.05: "holds partly", -0.05: "not reproduced"}
+    assert {points: tuned(points) for points in limits} == limits
+
+    others = {"kernel mean difference": 0, "two-class SVM": 0, "lp without negatives": 0}
+
+    def gained(points):
+        rows = contest(others | {"lp with negatives": points})
+        return verdict(studies.gain_from_negatives, "negative_contest", rows)
+
+    # the printed gain is known to a tenth here
+    limits = {stated / 2 + 0.1: "holds", stated / 2 - 0.1: "holds partly", 0.05: "not reproduced"}
+    assert {points: gained(points) for points in limits} == limits
+
+    def with_weight(shares):
+        rows = pd.DataFrame({"dataset": ["D1", "D2"], "grid": "paper", "with_weight": shares})
+        return verdict(studies.weight_of_negatives, "negative_weight", rows.assign(cells=100))
+
+    limits = {(51, 90): "holds", (50, 90): "holds partly", (0, 0): "not reproduced"}
+    assert {shares: with_weight(shares) for shares in limits} == limits
+
+
+def test_a_stated_improvement_must_lie_in_the_interval_over_splits(monkeypatch):
+    """lp is 9 to 11 points above l1 and 4 to 6 above l2 on ten splits of D1."""
+    splits = np.tile([-1.0, -0.5, 0.0, 0.5, 1.0], 2)
+    matrix = {"l1-SVDD": 60 - splits, "l2-SVDD": 65 - splits, "lp-SVDD": np.full(10, 70.0)}
+    rows = pd.DataFrame(matrix).rename_axis("trial").reset_index().assign(dataset="D1")
+    rows = rows.melt(["dataset", "trial"], var_name="method", value_name="auc")
+    monkeypatch.setattr(reproduction, "stored_table", lambda name: rows)
+
+    def verdict(points, *over):
+        return reproduction.rerun_improvement("D1", points, list(over)).verdict
+
+    assert verdict(10.2, "l1-SVDD") == "holds"
+    assert verdict(3.0, "l1-SVDD") == "holds"  # more than stated
+    assert verdict(10.6, "l1-SVDD") == "not reproduced"
+    assert verdict(10.0, "l1-SVDD", "l2-SVDD") == "holds partly"
+    assert verdict(5.0, "l1-SVDD", "l2-SVDD") == "holds"
+
+
+def test_every_set_the_average_or_neither(monkeypatch):
+    """lp is above on all sets, on average only, or not even that."""
+    printed = pd.DataFrame({"lp-SVDD": [1.0], "l1-SVDD": [0.0]})
+    monkeypatch.setattr(reproduction, "printed_matrix", lambda setting: printed)
+
+    def verdict(lead):
+        rows = contest({"lp-SVDD": lead, "l1-SVDD": 0})
+        monkeypatch.setattr(reproduction, "stored_table", lambda name: rows)
+        return reproduction.rerun_wins("pure", "l1-SVDD").verdict
+
+    limits = {3.0: "holds", 0.4: "holds partly", 0.05: "not reproduced"}
+    assert {lead: verdict(lead) for lead in limits} == limits
+
+
+def test_an_order_counts_from_the_critical_difference_on(monkeypatch):
+    """Three methods on ten sets: average ranks must differ by more than 1.05."""
+
+    def verdict(lost):
+        """a is first and c last, but for some sets on which they change places."""
+        places = [{"a": 3, "b": 2, "c": 1}] * (10 - lost) + [{"a": 1, "b": 2, "c": 3}] * lost
+        rows = pd.DataFrame(
+            {"dataset": f"D{i}", "trial": 0, "method": name, "auc": value}
+            for i, values in enumerate(places)
+            for name, value in values.items()
+        )
+        monkeypatch.setattr(reproduction, "stored_table", lambda name: rows)
+        return reproduction.rerun_order("pure", "a", "c").verdict
+
+    limits = {2: "holds", 3: "holds partly", 5: "not reproduced"}  # 1.2, 0.8 and 0 ranks apart
+    assert {lost: verdict(lost) for lost in limits} == limits
+
+
 def test_joint_form_effect_is_half_the_cost():
     """Solve the printed joint dual by CVXPY: its multipliers are those of the costs c/2."""
     from lpsvdd.reference import solve_joint

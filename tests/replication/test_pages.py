@@ -69,6 +69,22 @@ def test_summary_by_method(rows):
     assert table.loc["ℓp-SVDD", "mean difference"] == pytest.approx(62.5 - printed.mean())
 
 
+def test_two_standard_errors_of_both_means_are_the_limit():
+    """Deviations 3 and 4 over 25 splits: one standard error of the difference is 1."""
+    table = pd.DataFrame(
+        {
+            "method": "GP",
+            "auc_sd": 3.0,
+            "printed_sd": 4.0,
+            "trials": 25,
+            "auc_mean": [70.0, 70.0, 71.0, 72.0],
+            "difference": [1.95, 2.05, -1.95, -2.05],
+        }
+    )
+    table["printed_mean"] = table["auc_mean"] - table["difference"]
+    assert pages.by_method(table).loc["GP", "within two standard errors"] == 2
+
+
 def test_grids_of_the_notebook_replace_only_those_of_lp():
     published = ["32/31", "16/15", "8/7", "6/5", "4/3", "3/2", "2", "5/2", "5", "20"]
     assert pages.methods_with("pure", published, [0.001, 0.01, 0.1, 1.0]) == paper_methods("pure")

@@ -32,7 +32,7 @@ from replication.protocol import (
 )
 from replication.results import read_record, read_table, save_table
 from replication.runner import run
-from replication.store import ResultsError
+from replication.store import ResultsError, ResultsWarning
 from replication.trial import COLUMNS, JudgedCell, chosen_row, judge, prepare, run_trial
 
 CHEAP = [METHODS["pure", name] for name in ("GP", "KPCA", "l1-SVDD", "l2-SVDD")]
@@ -213,21 +213,62 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+RECOGNISABLE = 12.5
+
+
+def mark(path: Path, **changes) -> None:
+    """Give every row of a table a recognisable value; change entries of its signature."""
+    record = read_record(path)
+    marked = read_table(path).assign(auc=RECOGNISABLE)
+    save_table(marked, path, command="a test", signature=record["signature"] | changes)
+
+
 def test_what_is_known_is_taken_and_the_rest_computed(results: Path) -> None:
-    path = results / "pure.csv"
-    stored = read_table(path)
-    stored["auc"] = 12.5  # recognisable
-    stored.to_csv(path, index=False)
+    mark(results / "pure.csv")
     arguments = {"names": ["D1"], "trials": 3, "methods": CHEAP[:2], "progress": False}
     table = experiments.experiment("pure", **arguments)
-    assert table.query("trial < 2")["auc"].eq(12.5).all()
-    assert table.query("trial == 2")["auc"].ne(12.5).all()
+    assert table.query("trial < 2")["auc"].eq(RECOGNISABLE).all()
+    assert table.query("trial == 2")["auc"].ne(RECOGNISABLE).all()
     afresh = experiments.experiment("pure", **arguments, recompute=True)
-    assert afresh["auc"].ne(12.5).all()
+    assert afresh["auc"].ne(RECOGNISABLE).all()
     other = experiments.experiment("pure", **arguments, options=Options(unit_norm=False))
-    assert other["auc"].ne(12.5).all()
+    assert other["auc"].ne(RECOGNISABLE).all()
     more = experiments.experiment("pure", **(arguments | {"methods": CHEAP[:3]}))
-    assert more["auc"].ne(12.5).all()
+    assert more["auc"].ne(RECOGNISABLE).all()
+
+
+@pytest.mark.parametrize("entry", ["computation", "setting", "options", "methods"])
+def test_rows_of_another_computation_are_not_taken(results: Path, entry: str) -> None:
+    """Of all that decides the numbers, each difference alone is enough to compute again."""
+    signature = experiments.signature("pure", DEFAULTS, CHEAP[:2])
+    other = {
+        "computation": "another version",
+        "setting": "negatives",
+        "options": signature["options"] | {"seed": 1},
+        "methods": signature["methods"] | {"GP": {"cells": 5, "grid": "00000000"}},
+    }
+    mark(results / "pure.csv", **{entry: other[entry]})
+    arguments = {"names": ["D1"], "trials": 2, "methods": CHEAP[:2], "progress": False}
+    assert experiments.experiment("pure", **arguments)["auc"].ne(RECOGNISABLE).all()
+
+
+def test_a_table_that_was_altered_is_not_taken(results: Path) -> None:
+    path = results / "pure.csv"
+    read_table(path).assign(auc=RECOGNISABLE).to_csv(path, index=False)
+    arguments = {"names": ["D1"], "trials": 2, "methods": CHEAP[:2], "progress": False}
+    with pytest.warns(ResultsWarning, match=r"pure\.csv is not the file that its record"):
+        assert experiments.experiment("pure", **arguments)["auc"].ne(RECOGNISABLE).all()
+
+
+def test_a_task_with_a_method_missing_is_computed(results: Path) -> None:
+    path = results / "pure.csv"
+    mark(path)
+    kept = read_table(path).query("not (trial == 1 and method == 'KPCA')")
+    save_table(kept, path, command="a test", signature=read_record(path)["signature"])
+    arguments = {"names": ["D1"], "trials": 2, "methods": CHEAP[:2], "progress": False}
+    table = experiments.experiment("pure", **arguments)
+    assert table.query("trial == 0")["auc"].eq(RECOGNISABLE).all()
+    assert len(table) == 4 and table.query("trial == 1")["auc"].ne(RECOGNISABLE).all()
 
 
 def test_stored_rows_come_back_as_they_were(results: Path) -> None:
@@ -261,15 +302,22 @@ def test_unknown_data_sets_are_refused_before_anything_runs() -> None:
 
 def test_agreement_counts_and_lists() -> None:
     stored = pd.DataFrame(
-        {"dataset": "D1", "method": ["a", "b", "c"], "trial": 0, "auc": [50.0, 60.0, None],
+        {"dataset": "D1", "method": list("abcd"), "trial": 0, "auc": [50.0, 60.0, None, 70.0],
          "params": ""}
     )  # fmt: skip
-    computed = stored.assign(auc=[50.04, 60.2, None])
+    computed = stored.assign(auc=[50.04, 59.94, None, 70.06])
     found = experiments.compare(stored, computed)
-    assert (found.rows, found.within) == (3, 2)
-    assert found.others["method"].tolist() == ["b"]
+    assert (found.rows, found.within) == (4, 2)
+    assert found.others["method"].tolist() == ["b", "d"]
     missing = experiments.compare(stored.iloc[:2], computed)
-    assert missing.within == 1 and missing.share == pytest.approx(1 / 3)
+    assert missing.within == 1 and missing.share == pytest.approx(1 / 4)
+
+
+def test_a_comparison_that_fails_ends_with_an_error(results: Path) -> None:
+    """The table of the fixture has two of the nine methods: 4 of 18 rows have a counterpart."""
+    arguments = ["run", "--dataset", "D1", "--setting", "pure", "--trials", "2", "--jobs", "1"]
+    found = CliRunner().invoke(build(), [*arguments, "--quiet", "--compare"])
+    assert found.exit_code == 1 and "4 of 18 rows within" in found.output
 
 
 def test_provenance_names_no_machine(tmp_path: Path) -> None:

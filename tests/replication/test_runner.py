@@ -82,6 +82,19 @@ def test_stored_tasks_are_not_computed_again(tmp_path: Path) -> None:
     assert computed == [5, 6, 7]
 
 
+def test_rows_are_the_same_whether_they_were_stored_or_not(tmp_path: Path) -> None:
+    """JSON makes lists of tuples and text of keys; it does so on every road."""
+
+    def odd(task: Toy) -> list[dict]:
+        return [{"pair": (task.number, 0.1), 1: None}]
+
+    arguments = {"signature": SIGNATURE, "progress": False}
+    computed = run(odd, TASKS, **arguments)
+    assert computed[2] == {"pair": [2, 0.1], "1": None}
+    assert run(odd, TASKS, folder=tmp_path, **arguments) == computed
+    assert run(odd, TASKS, folder=tmp_path, **arguments) == computed
+
+
 def test_known_rows_are_taken_over() -> None:
     known = {"toy-00": [{"number": 0, "square": "known"}]}
     rows = run(square, TASKS, signature=SIGNATURE, progress=False, known=known)
