@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from lpsvdd.estimators import LpSVDD
     from lpsvdd.openset import OpenSetClassifier
     from lpsvdd.persistence import load_model, save
+    from lpsvdd.selection import LpSVDDCV
     from lpsvdd.solver import Solution, solve, solve_path
     from lpsvdd.weighted import WeightedLpSVDD
 
@@ -20,6 +21,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "LpSVDD",
+    "LpSVDDCV",
     "OpenSetClassifier",
     "Solution",
     "WeightedLpSVDD",
@@ -32,6 +34,7 @@ __all__ = [
 
 _HOME = {
     "LpSVDD": "lpsvdd.estimators",
+    "LpSVDDCV": "lpsvdd.selection",
     "OpenSetClassifier": "lpsvdd.openset",
     "Solution": "lpsvdd.solver",
     "WeightedLpSVDD": "lpsvdd.weighted",

@@ -13,6 +13,7 @@ from lpsvdd._validation import check_exponent, check_tolerance
 from lpsvdd.bounds import rejection_risk_of
 from lpsvdd.kernels import kernel_diagonal, kernel_matrix, squared_distances
 from lpsvdd.solver import Solution, solve
+from lpsvdd.solver._share import check_share, costs_of, solve_share
 
 BLOCK = 4_000_000  # kernel values held at once while scoring
 SURFACE = 1e-8  # a distance from the surface that counts as none at p = 1, relative to max d
@@ -41,8 +42,9 @@ class LpSVDD(KernelOneClass):
     C_neg : float > 0, optional
         Cost of a labelled outlier's slack. None: the same as C.
     nu : float in (0, 1], optional
-        For p = 1 only, instead of C: C = 1 / (nu * number of positive samples). At most a share
-        nu of the positive samples lies outside; nu = 1 puts the centre at the mean.
+        Instead of C, the share of positive samples outside the ball. For p > 1 the cost is found
+        so that the share is nu, up to one sample. For p = 1 it is C = 1 / (nu * number of positive
+        samples): at most a share nu lies outside; nu = 1 puts the centre at the mean.
     kernel : {"rbf", "linear", "poly", "precomputed"} or callable, default="rbf"
         A callable takes two samples and returns k(x, z).
     gamma : float, "half-mean-distance", "scale" or "auto", default="half-mean-distance"
@@ -76,8 +78,13 @@ class LpSVDD(KernelOneClass):
     radius_sq_ : float
         R2. It may be <= 0 (small C): then no point is inside the ball, a warning says so, and
         only the ranking or a quantile threshold makes sense.
+    C_ : float
+        The cost in use: C, or the one that was found for nu.
+    surface_sq_ : float
+        Squared radius of the surface: radius_sq_, except where no C leaves just a share nu outside
+        because more samples touch the ball. Then it lies a thousandth of their spread further out.
     offset_ : float
-        decision_function = score_samples - offset_; with contamination=None it is -radius_sq_.
+        decision_function = score_samples - offset_; with contamination=None it is -surface_sq_.
     duality_gap_ : float
         (P - D)/(1 + |P|) of the scaled problem.
     n_iter_ : int
@@ -205,6 +212,7 @@ class LpSVDD(KernelOneClass):
             d = -self._training_scores(K)
             on_surface = (y > 0) & (np.abs(d - self.radius_sq_) <= SURFACE * d.max())
             self.radius_sq_ = float(max([self.radius_sq_, *d[on_surface]])) + 1e-13 * d.max()
+            self.surface_sq_ = self.radius_sq_
         if len(kept) < len(y):  # a removed sample has no cost, but its slack is still a fact
             self.slack_ = np.maximum(y * (-self._training_scores(K) - self.radius_sq_), 0.0)
             self.slack_[kept] = solution.slack
@@ -212,7 +220,7 @@ class LpSVDD(KernelOneClass):
             self.slack_ = solution.slack
         self.duality_gap_ = solution.gap
         self.n_iter_ = max(1, solution.n_iter)
-        if self.radius_sq_ <= 0.0 and self.contamination is None:
+        if self.surface_sq_ <= 0.0 and self.contamination is None:
             warnings.warn(
                 f"radius_sq_ = {self.radius_sq_:.4g} <= 0: no point lies inside the ball, so "
                 "predict gives -1 everywhere (scores still rank). Raise C (or lower nu), or set "
@@ -225,9 +233,18 @@ class LpSVDD(KernelOneClass):
         """The solution on samples of positive weight."""
         # Two more iterations than the gap asks for: scores then agree to about nine digits
         # between equivalent inputs (copies and weights, permutations, scalings).
-        return solve(
-            K, y, p=self.p, c=self._costs(y, weight), tol=self.tol, max_iter=self.max_iter, polish=2
+        limits = {"tol": self.tol, "max_iter": self.max_iter, "polish": 2}
+        if self.nu is None:
+            self.C_ = float(self.C)
+            costs = costs_of(self.C_, self.C_neg, y, weight)
+            solution = solve(K, y, p=self.p, c=costs, **limits)
+            self.surface_sq_ = solution.radius_sq
+            return solution
+        found = solve_share(
+            K, y, p=self.p, nu=self.nu, c_neg=self.C_neg, sample_weight=weight, **limits
         )
+        self.C_, self.surface_sq_ = found.cost, found.threshold
+        return found.solution
 
     # -- scores: from the centre itself for a linear kernel, from kernel values otherwise ------
 
@@ -257,12 +274,7 @@ class LpSVDD(KernelOneClass):
         return -np.einsum("ij,ij->i", X - self.centre_, X - self.centre_)
 
     def _natural_offset(self, scores) -> float:
-        return -self.radius_sq_
-
-    def _costs(self, y, weight):
-        C = self.C if self.nu is None else 1.0 / (self.nu * weight[y > 0].sum())
-        C_neg = C if self.C_neg is None else self.C_neg
-        return np.where(y > 0, C, C_neg) * weight
+        return -self.surface_sq_
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -275,7 +287,4 @@ class LpSVDD(KernelOneClass):
             if not isinstance(value, Real) or not (np.isfinite(value) and value > 0.0):
                 raise ValueError(f"{name} must be a positive number, got {value!r}")
         if self.nu is not None:
-            if self.p != 1.0:
-                raise ValueError(f"nu is defined for p = 1 only (p = {self.p:g}); use C")
-            if not isinstance(self.nu, Real) or not 0.0 < self.nu <= 1.0:
-                raise ValueError(f"nu must be in (0, 1], got {self.nu!r}")
+            check_share(self.nu)

@@ -88,7 +88,7 @@ def rejection_risk_of(
 def determining_points(model: LpSVDD, *, counted: ArrayLike | None = None) -> Determining:
     """Count the positive training points that determine the ball of a fitted model."""
     check_is_fitted(model)
-    if model.offset_ != -model.radius_sq_:
+    if model.offset_ != -model.surface_sq_:
         raise ValueError(
             "the risk of rejection is known for the ball's surface only, and contamination= or "
             "rethreshold() moved the threshold; fit without contamination"
@@ -117,6 +117,8 @@ def determining_points(model: LpSVDD, *, counted: ArrayLike | None = None) -> De
             high += max(min(1, len(h) - high), int((~sure & (h > next_inside - near)).sum()))
         if _has_equal_rows(model, kept):
             low = int((h > max(near, h[sure].min(initial=np.inf) + near)).sum())
+    if model.surface_sq_ > model.radius_sq_:  # beyond R^2 (nu=): fewer are rejected, maybe none
+        low = 0
     return Determining(low, high, len(h))
 
 

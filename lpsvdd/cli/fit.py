@@ -142,7 +142,7 @@ def fit(
     nu: Annotated[
         float | None,
         typer.Option(
-            help="For --p 1, instead of --C: largest share of targets outside.",
+            help="Instead of --C: share of targets outside.",
             rich_help_panel=MODEL,
         ),
     ] = None,

@@ -406,7 +406,7 @@ def test_bad_data_are_refused_by_name(X, y, error, words):
         ({"contamination": 0.6}, "contamination"),
         ({"tol": 0.0}, "tol"),
         ({"max_iter": 0}, "max_iter"),
-        ({"nu": 0.5}, "nu"),
+        ({"nu": 0.0}, "nu"),
         ({"p": 1.0, "nu": 1.5}, "nu"),
     ],
     ids=str,

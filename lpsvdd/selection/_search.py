@@ -1,0 +1,292 @@
+"""LpSVDDCV: the grid, the folds, the best candidate, the final fit."""
+
+from __future__ import annotations
+
+import itertools
+import time
+import warnings
+from collections.abc import Iterable, Iterator
+from numbers import Integral, Real
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy.stats import rankdata
+from sklearn.base import BaseEstimator, OutlierMixin
+from sklearn.model_selection import KFold, check_cv
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from lpsvdd._validation import check_exponent, estimator_labels
+from lpsvdd.estimators import LpSVDD
+from lpsvdd.kernels import resolve_gamma
+from lpsvdd.selection._criteria import CRITERIA, Fold
+from lpsvdd.solver._share import check_share
+
+WIDTHS = tuple(2.0**k for k in range(6))
+"""The automatic grid of gamma, as multiples of 1/(sum of the columns' variances)."""
+SHARES = (0.1,)
+"""The automatic grid of nu."""
+LEAST_ROWS = 4  # with fewer no fold can be judged: the middle of the grid is taken
+FOLD_TOL = 1e-6  # duality gap of the fits that are only compared
+
+
+class LpSVDDCV(OutlierMixin, BaseEstimator):
+    r"""`LpSVDD` with width, share and exponent chosen by cross-validation without labels.
+
+    Every candidate (p, nu, gamma) is fitted to a part of the rows and judged on the others by a
+    criterion that needs no real outlier; the candidate with the best mean over the folds is fitted
+    to all rows. The default criterion makes artificial outliers of ten kinds from the fitted
+    rows and takes the mean AUC of the held-out rows against each kind.
+
+    Parameters
+    ----------
+    p : float or list of floats, default=2.0
+        Exponent of the slack; of several the best is chosen.
+    gammas : "auto" or list of floats, default="auto"
+        Gaussian kernel exp(-gamma ||x - z||^2). "auto": six values, from once to 32 times
+        1/(sum of the columns' variances).
+    nus : "auto" or list of floats in (0, 1], default="auto"
+        Share of the training rows outside the ball. "auto": 0.1.
+    criterion : str or callable, default="artificial-outliers"
+        A name in ``lpsvdd.selection.CRITERIA``, or a function (fold, model, held_out) -> float,
+        larger is better, where ``fold`` is a `lpsvdd.selection.Fold`.
+    cv : int, splitter or iterable of (train, test), default=3
+        A number means that many folds of shuffled rows.
+    max_samples : int, default=1000
+        Parameters are chosen on at most so many rows, drawn at random; the final fit sees all.
+    contamination : float in (0, 0.5], optional
+        As in `LpSVDD`: None leaves the threshold at the ball's surface, with a share nu outside.
+    random_state : int, RandomState or None
+        For the folds, the artificial outliers and the rows of ``max_samples``.
+    n_jobs : int or None
+        Fits at the same time, in threads. None means 1.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    best_estimator_ : LpSVDD
+        Fitted to all rows with ``best_params_``.
+    best_params_ : dict
+        "p", "nu" and "gamma" of the best candidate.
+    best_score_ : float
+        Its mean criterion.
+    best_index_ : int
+        Its place in ``cv_results_``.
+    cv_results_ : dict of arrays
+        As in scikit-learn's searches: "params", "param_p", "param_nu", "param_gamma",
+        "split0_test_score", ..., "mean_test_score", "std_test_score", "rank_test_score" and times.
+    n_splits_ : int
+    offset_ : float
+        Of ``best_estimator_``.
+
+    See Also
+    --------
+    LpSVDD : the model with given parameters.
+    lpsvdd.conformal.ConformalDetector : p-values and a false discovery rate for any detector.
+
+    Notes
+    -----
+    Scale the columns first, for instance with ``StandardScaler`` in a pipeline: one width serves
+    all of them. If y holds -1, parameters are chosen on the other rows alone, and the final model
+    is fitted to all, as `LpSVDD` does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lpsvdd import LpSVDDCV
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> model = LpSVDDCV(random_state=0).fit(X)
+    >>> model.predict([[0.0, 0.0], [6.0, 6.0]])
+    array([ 1, -1])
+    >>> sorted(model.best_params_)
+    ['gamma', 'nu', 'p']
+    """
+
+    def __init__(
+        self,
+        *,
+        p=2.0,
+        gammas="auto",
+        nus="auto",
+        criterion="artificial-outliers",
+        cv=3,
+        max_samples=1000,
+        contamination=None,
+        random_state=None,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.p = p
+        self.gammas = gammas
+        self.nus = nus
+        self.criterion = criterion
+        self.cv = cv
+        self.max_samples = max_samples
+        self.contamination = contamination
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X, y=None):
+        """Choose the parameters and fit the model.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+        y : array of shape (n_samples,), optional
+            +1 for targets, -1 for labelled outliers. None: all targets.
+
+        Returns
+        -------
+        self
+        """
+        criterion = self._criterion()
+        X = validate_data(self, X, dtype=np.float64)
+        y = estimator_labels(y, len(X))
+        rng = check_random_state(self.random_state)
+        rows = self._rows(X[y > 0], rng)
+        candidates = self._candidates(rows)
+        folds = self._folds(rows, rng)
+        self._set_results(candidates, self._judge(candidates, folds, criterion))
+        self.n_splits_ = len(folds)
+        best = candidates[self.best_index_]
+        self.best_params_ = dict(best)
+        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
+        self.best_estimator_ = LpSVDD(**best, contamination=self.contamination).fit(X, y)
+        self.offset_ = self.best_estimator_.offset_
+        return self
+
+    def score_samples(self, X):
+        """Score of each sample under the chosen model; higher is more normal."""
+        X = self._checked(X)
+        return self.best_estimator_.score_samples(X)
+
+    def decision_function(self, X):
+        """score_samples(X) - offset_: not negative where the sample is accepted."""
+        X = self._checked(X)
+        return self.best_estimator_.decision_function(X)
+
+    def predict(self, X):
+        """+1 for accepted (normal) samples, -1 for outliers."""
+        X = self._checked(X)
+        return self.best_estimator_.predict(X)
+
+    # -- inner workings ---------------------------------------------------------------------
+
+    def _checked(self, X) -> np.ndarray:
+        check_is_fitted(self)
+        return validate_data(self, X, dtype=np.float64, reset=False)
+
+    def _criterion(self):
+        if callable(self.criterion):
+            return self.criterion
+        if self.criterion not in CRITERIA:
+            raise ValueError(
+                f"criterion must be a function or one of {', '.join(CRITERIA)}, "
+                f"got {self.criterion!r}"
+            )
+        return CRITERIA[self.criterion]
+
+    def _rows(self, X: np.ndarray, rng) -> np.ndarray:
+        """The rows that parameters are chosen on."""
+        if not isinstance(self.max_samples, Integral) or self.max_samples < LEAST_ROWS:
+            raise ValueError(
+                f"max_samples must be a whole number >= {LEAST_ROWS}, got {self.max_samples!r}"
+            )
+        if len(X) <= self.max_samples:
+            return X
+        return X[np.sort(rng.choice(len(X), self.max_samples, replace=False))]
+
+    def _candidates(self, X: np.ndarray) -> list[dict]:
+        """All combinations, widths running fastest and from the widest kernel on."""
+        ps = [check_exponent(p) for p in _several(self.p, "p")]
+        nus = SHARES if _is_auto(self.nus, "nus") else _several(self.nus, "nus")
+        if _is_auto(self.gammas, "gammas"):
+            variance = float(X.var(axis=0).sum())
+            gammas = [factor / variance if variance > 0.0 else factor for factor in WIDTHS]
+        else:
+            gammas = sorted(resolve_gamma(gamma, X) for gamma in _several(self.gammas, "gammas"))
+        grid = itertools.product(ps, [check_share(nu) for nu in nus], gammas)
+        return [{"p": p, "nu": nu, "gamma": gamma} for p, nu, gamma in grid]
+
+    def _folds(self, X: np.ndarray, rng) -> list[Fold]:
+        if len(X) < LEAST_ROWS:
+            return []
+        cv = self.cv
+        if isinstance(cv, Integral):
+            if cv < 2:
+                raise ValueError(f"cv must be at least 2, got {cv!r}")
+            cv = KFold(min(cv, len(X) // 2), shuffle=True, random_state=rng.randint(2**31))
+        return [
+            Fold(X[train], X[test], int(rng.randint(2**31)))
+            for train, test in check_cv(cv).split(X)
+        ]
+
+    def _judge(self, candidates, folds, criterion) -> np.ndarray:
+        """Criterion, seconds of the fit and seconds of the criterion: (candidates, folds, 3)."""
+        jobs = [(i, j) for i in range(len(candidates)) for j in range(len(folds))]
+        found = np.full((len(candidates), len(folds), 3), np.nan)
+        run = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
+            delayed(_judge_one)(candidates[i], folds[j], criterion) for i, j in jobs
+        )
+        for (i, j), values in zip(jobs, self._progress(run, len(jobs)), strict=True):
+            found[i, j] = values
+        return found
+
+    def _progress(self, run: Iterable, total: int) -> Iterator:
+        if not self.verbose:
+            return iter(run)
+        from tqdm.auto import tqdm
+
+        return iter(tqdm(run, total=total, desc="LpSVDDCV", unit="fit"))
+
+    def _set_results(self, candidates: list[dict], found: np.ndarray) -> None:
+        scores = found[:, :, 0]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # the mean of no fold is NaN
+            mean, std = scores.mean(axis=1), scores.std(axis=1)
+            times = {
+                f"{what}_{name}_time": getattr(np, what)(found[:, :, k], axis=1)
+                for k, name in ((1, "fit"), (2, "score"))
+                for what in ("mean", "std")
+            }
+        comparable = np.where(np.isnan(mean), -np.inf, mean)
+        self.cv_results_ = times | {
+            **{
+                f"param_{name}": np.array([one[name] for one in candidates])
+                for name in ("p", "nu", "gamma")
+            },
+            "params": candidates,
+            **{f"split{j}_test_score": scores[:, j] for j in range(scores.shape[1])},
+            "mean_test_score": mean,
+            "std_test_score": std,
+            "rank_test_score": rankdata(-comparable, method="min").astype(int),
+        }
+        # Of equals the first, which has the widest kernel; the middle where nothing was judged.
+        judged = np.isfinite(comparable).any()
+        self.best_index_ = int(np.argmax(comparable)) if judged else len(candidates) // 2
+
+
+def _judge_one(params: dict, fold: Fold, criterion) -> tuple[float, float, float]:
+    start = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a candidate that fits badly is not chosen
+        model = LpSVDD(**params, tol=FOLD_TOL).fit(fold.X)
+        fitted = time.perf_counter()
+        value = float(criterion(fold, model, fold.held_out))
+    return value, fitted - start, time.perf_counter() - fitted
+
+
+def _is_auto(value: object, name: str) -> bool:
+    if isinstance(value, str) and value != "auto":
+        raise ValueError(f'{name} must be "auto" or numbers, got {value!r}')
+    return isinstance(value, str)
+
+
+def _several(value: object, name: str) -> list:
+    """A number or several as a list without repetitions."""
+    values = [value] if isinstance(value, Real) else list(np.ravel(value))
+    if not values:
+        raise ValueError(f"{name} is empty: give at least one value")
+    return list(dict.fromkeys(values))

@@ -1,0 +1,301 @@
+"""Choosing parameters without outliers: the search, the criteria, the artificial outliers."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.spatial.distance import cdist
+from sklearn.base import clone
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+from lpsvdd import LpSVDD, LpSVDDCV
+from lpsvdd.selection import CRITERIA, KINDS, Fold, artificial_outliers
+from lpsvdd.selection._criteria import auc, shifted_data
+
+RNG = np.random.default_rng(3)
+X = RNG.normal(size=(90, 3))
+QUICK = {"gammas": [0.1, 1.0], "random_state": 0}
+
+
+def ring(n, rng=RNG):
+    """Points near a circle: no wide kernel describes them."""
+    angle = rng.uniform(0.0, 2.0 * np.pi, n)
+    radius = 1.0 + 0.05 * rng.normal(size=n)
+    return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
+
+
+# -- the estimator ----------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_scikit_learn_accepts_the_estimator():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check_estimator(LpSVDDCV(random_state=0))
+
+
+def test_a_ring_gets_a_narrow_kernel_and_its_hole_is_outside():
+    rows = ring(150)
+    model = LpSVDDCV(random_state=0).fit(rows)
+    wide = LpSVDD(nu=0.1, gamma=model.cv_results_["param_gamma"].min()).fit(rows)
+    normal, hole = ring(200), RNG.normal(scale=0.2, size=(200, 2))
+    label = np.r_[np.ones(200), np.zeros(200)]
+    found, plain = (
+        roc_auc_score(label, m.score_samples(np.vstack([normal, hole]))) for m in (model, wide)
+    )
+    assert found > 0.99 and found > plain
+    assert np.mean(model.predict(hole) < 0) > 0.95
+    assert np.mean(model.predict(rows) < 0) == pytest.approx(0.1, abs=1.5 / 150)
+
+
+def test_results_have_the_layout_of_grid_search():
+    model = LpSVDDCV(p=[1.0, 2.0], nus=[0.1, 0.3], **QUICK).fit(X)
+    results = model.cv_results_
+    score = lambda estimator, rows, y=None: estimator.score_samples(rows).mean()  # noqa: E731
+    grid = {"p": [1.0, 2.0], "nu": [0.1, 0.3], "gamma": [0.1, 1.0]}
+    theirs = GridSearchCV(LpSVDD(), grid, scoring=score, cv=3).fit(X).cv_results_
+    assert set(results) == set(theirs)
+    assert {key: len(value) for key, value in results.items()} == dict.fromkeys(results, 8)
+    assert len(pd.DataFrame(results)) == 8
+    best = int(np.argmax(results["mean_test_score"]))
+    assert model.best_index_ == best and results["rank_test_score"][best] == 1
+    assert model.best_params_ == results["params"][best]
+    assert model.best_score_ == results["mean_test_score"][best]
+    splits = [results[f"split{j}_test_score"] for j in range(model.n_splits_)]
+    assert results["mean_test_score"] == pytest.approx(np.mean(splits, axis=0))
+    again = LpSVDD(**model.best_params_).fit(X)
+    assert np.array_equal(model.score_samples(X), again.score_samples(X))
+    assert np.array_equal(model.decision_function(X), again.decision_function(X))
+    assert np.array_equal(model.predict(X), again.predict(X))
+    assert model.offset_ == again.offset_
+
+
+def test_a_seed_makes_it_repeatable_whatever_the_number_of_threads():
+    one, two, other = (
+        LpSVDDCV(**QUICK | {"random_state": seed}, n_jobs=jobs).fit(X)
+        for seed, jobs in ((0, None), (0, 2), (1, None))
+    )
+    scores = [m.cv_results_["mean_test_score"] for m in (one, two, other)]
+    assert np.array_equal(scores[0], scores[1]) and not np.array_equal(scores[0], scores[2])
+
+
+def test_any_function_of_fold_model_and_held_out_rows_may_judge():
+    seen = []
+
+    def nearest_to_one(fold, model, held_out):
+        seen.append((len(fold.X), len(held_out), model.nu))
+        assert held_out is fold.held_out and model.n_features_in_ == 3
+        return -abs(np.log(model.gamma_))
+
+    model = LpSVDDCV(gammas=[0.1, 0.9, 5.0], nus=[0.2], criterion=nearest_to_one, cv=4).fit(X)
+    assert model.best_params_["gamma"] == 0.9 and model.n_splits_ == 4
+    assert len(seen) == 12 and {row[0] + row[1] for row in seen} == {90}
+
+
+def test_a_splitter_of_the_user_decides_the_folds():
+    splitter = KFold(2)
+    model = LpSVDDCV(**QUICK, cv=splitter).fit(X)
+    assert model.n_splits_ == 2
+    given = LpSVDDCV(**QUICK, cv=list(splitter.split(X))).fit(X)
+    assert np.array_equal(
+        model.cv_results_["mean_test_score"], given.cv_results_["mean_test_score"]
+    )
+
+
+def test_of_equals_the_widest_kernel_is_taken():
+    model = LpSVDDCV(gammas=[3.0, 0.2, 1.0], criterion=lambda *_: 1.0).fit(X)
+    assert model.best_params_["gamma"] == 0.2
+
+
+def test_a_fold_that_cannot_be_judged_does_not_win():
+    def no_number_for_one(fold, model, held_out):
+        return np.nan if model.gamma_ == 1.0 else -model.gamma_
+
+    model = LpSVDDCV(gammas=[0.5, 1.0, 2.0], criterion=no_number_for_one).fit(X)
+    assert model.best_params_["gamma"] == 0.5
+    assert model.cv_results_["rank_test_score"].tolist() == [1, 3, 2]
+
+
+def test_parameters_are_chosen_on_a_part_and_fitted_to_all():
+    sizes = []
+
+    def note(fold, model, held_out):
+        sizes.append(len(fold.X) + len(held_out))
+        return 0.0
+
+    model = LpSVDDCV(gammas=[0.5], criterion=note, max_samples=40, random_state=0).fit(X)
+    assert set(sizes) == {40} and len(model.best_estimator_.alpha_) == 90
+
+
+def test_labelled_outliers_are_left_to_the_final_fit():
+    y = np.where(np.arange(90) < 80, 1, -1)
+    rows = np.vstack([X[:80], X[80:] + 3.0])
+
+    def no_negative(fold, model, held_out):
+        assert len(fold.X) + len(held_out) == 80
+        return 0.0
+
+    model = LpSVDDCV(gammas=[0.2], criterion=no_negative).fit(rows, y)
+    assert np.array_equal(model.best_estimator_.y_fit_, y)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        X[:30],
+        np.column_stack([X[:40], np.full(40, 5.0)]),
+        np.column_stack([X[:40], X[:40, 0]]),
+        np.repeat(X[:10], 4, axis=0),
+        X[:40] * [1e-8, 1e-8, 1e-8],
+        X[:40] * 1e6 + 1e8,
+        np.round(X[:60]),
+        X[:40, :1],
+        X[:12] @ RNG.normal(size=(3, 200)),
+    ],
+    ids=["30", "constant", "twice", "copies", "tiny", "huge", "whole", "one column", "wide"],
+)
+def test_awkward_tables_get_a_sensible_model(rows):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = LpSVDDCV(random_state=0).fit(rows)
+    assert np.isfinite(model.cv_results_["mean_test_score"]).all()
+    assert np.mean(model.predict(rows) < 0) <= 0.1 + 4 / len(rows)
+    far = rows.mean(axis=0) + 30.0 * rows.std()
+    assert model.predict([far]) == -1
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_too_few_rows_for_folds_still_give_a_model(n):
+    model = LpSVDDCV(random_state=0).fit(X[:n])
+    assert model.n_splits_ == 0 and (model.predict(X[:n]) == 1).all()
+    assert np.isnan(model.cv_results_["mean_test_score"]).all()
+
+
+def test_it_works_in_a_pipeline_and_clones():
+    pipeline = make_pipeline(StandardScaler(), LpSVDDCV(**QUICK)).fit(X)
+    assert pipeline.predict(X).shape == (90,)
+    copy = clone(pipeline[-1])
+    assert copy.get_params() == pipeline[-1].get_params() and not hasattr(copy, "best_params_")
+
+
+def test_contamination_moves_the_threshold_alone():
+    plain = LpSVDDCV(**QUICK).fit(X)
+    moved = LpSVDDCV(**QUICK, contamination=0.3).fit(X)
+    assert moved.best_params_ == plain.best_params_
+    assert np.mean(moved.predict(X) < 0) == pytest.approx(0.3, abs=1.5 / 90)
+
+
+def test_progress_is_shown_on_request(capsys):
+    LpSVDDCV(**QUICK, verbose=1).fit(X[:30])
+    assert "6/6" in capsys.readouterr().err
+    LpSVDDCV(**QUICK).fit(X[:30])
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    "options, named",
+    [
+        ({"criterion": "best"}, "criterion"),
+        ({"gammas": "wide"}, "gammas"),
+        ({"gammas": []}, "gammas"),
+        ({"gammas": [-1.0]}, "gamma"),
+        ({"nus": [0.0]}, "nu"),
+        ({"nus": "some"}, "nus"),
+        ({"p": 0.5}, "p"),
+        ({"p": []}, "p"),
+        ({"cv": 1}, "cv"),
+        ({"max_samples": 2}, "max_samples"),
+        ({"max_samples": 0.5}, "max_samples"),
+    ],
+    ids=str,
+)
+def test_bad_parameters_are_refused_by_name(options, named):
+    with pytest.raises(ValueError, match=rf"\b{named}\b"):
+        LpSVDDCV(**options).fit(X)
+
+
+# -- criteria ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", list(CRITERIA))
+def test_every_criterion_gives_a_number_and_can_be_chosen_by_name(name):
+    model = LpSVDDCV(gammas=[0.05, 0.5, 5.0], criterion=name, random_state=0).fit(X)
+    assert np.isfinite(model.cv_results_["mean_test_score"]).all()
+    assert len(set(model.cv_results_["mean_test_score"])) > 1
+
+
+@pytest.mark.parametrize("name", ["artificial-outliers", "likelihood", "farthest-nearest"])
+def test_criteria_refuse_absurd_widths(name):
+    """A kernel that sees only each row itself, and one that sees no difference, both lose."""
+    model = LpSVDDCV(gammas=[1e-4, 10.0, 1e6], criterion=name, random_state=0).fit(ring(90))
+    assert model.best_params_["gamma"] == 10.0
+
+
+def test_auc_is_that_of_scikit_learn_with_ties():
+    normal, abnormal = RNG.integers(0, 6, 50).astype(float), RNG.integers(-2, 4, 70).astype(float)
+    label = np.r_[np.ones(50), np.zeros(70)]
+    assert auc(normal, abnormal) == pytest.approx(
+        roc_auc_score(label, np.r_[normal, abnormal]), abs=1e-12
+    )
+
+
+def test_shifted_rows_leave_a_disc_at_its_edge():
+    rng = np.random.default_rng(0)
+    angle, radius = rng.uniform(0, 2 * np.pi, 600), np.sqrt(rng.uniform(0, 1, 600))
+    disc = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
+    outliers, targets = shifted_data(disc)
+    assert 10 < len(outliers) < 300
+    assert np.mean(np.linalg.norm(outliers, axis=1) > 1.0) > 0.7
+    assert np.mean(np.linalg.norm(targets, axis=1) < 1.0) > 0.99
+
+
+def test_likelihood_is_that_of_a_kernel_density_estimate():
+    from sklearn.neighbors import KernelDensity
+
+    fold, model = Fold(X[:60], X[60:], 0), LpSVDD(nu=0.1, gamma=0.7).fit(X[:60])
+    density = KernelDensity(bandwidth=np.sqrt(0.5 / 0.7)).fit(X[:60])
+    constant = 1.5 * np.log(np.pi)  # (gamma/pi)^(d/2) without its pi
+    assert CRITERIA["likelihood"](fold, model, X[60:]) == pytest.approx(
+        density.score(X[60:]) / 30 + constant
+    )
+
+
+# -- artificial outliers ----------------------------------------------------------------------
+
+
+def test_kinds_are_what_their_names_say():
+    rows = RNG.normal(size=(80, 2)) @ RNG.normal(size=(2, 5)) + RNG.normal(size=5)
+    made = artificial_outliers(rows, 200, random_state=0)
+    assert list(made) == list(KINDS) and all(part.shape == (200, 5) for part in made.values())
+    low, high = rows.min(axis=0), rows.max(axis=0)
+    for kind in ("uniform", "permuted"):
+        assert (made[kind] >= low).all() and (made[kind] <= high).all()
+    for column in range(5):
+        assert np.isin(made["permuted"][:, column], rows[:, column]).all()
+        assert not np.isin(made["uniform"][:, column], rows[:, column]).any()
+    kept = (cdist(made["mixed"], rows, "hamming").min(axis=1) * 5).round()
+    assert kept.max() <= 2  # three in ten of five features
+    _, _, axes = np.linalg.svd(rows - rows.mean(axis=0))
+    for kind, part in made.items():  # the data fill a plane
+        off = np.abs((part - rows.mean(axis=0)) @ axes[2:].T).max()
+        flat = kind in ("pc-uniform", "pc-permuted", "extrapolated") or kind.startswith("pc-jit")
+        assert (off < 1e-9) == flat, kind
+    near = np.sort(cdist(rows, rows), axis=1)[:, 5]
+    steps = cdist(made["jittered-2"], rows).min(axis=1)
+    assert steps.max() <= 2.0 * near.max() + 1e-9 and steps.mean() > 0.5 * near.mean()
+
+
+def test_outliers_depend_on_the_seed_alone():
+    one, two, other = (artificial_outliers(X, 20, random_state=seed) for seed in (0, 0, 1))
+    assert all(np.array_equal(one[k], two[k]) and not np.array_equal(one[k], other[k]) for k in one)
+    few = artificial_outliers(X, 20, kinds=["permuted"], random_state=0)
+    assert list(few) == ["permuted"]
+    with pytest.raises(ValueError, match="kinds"):
+        artificial_outliers(X, 20, kinds=["strange"])
