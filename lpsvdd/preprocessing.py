@@ -141,7 +141,10 @@ class PositiveScaler(_PositiveTransformer):
 
 
 class UnitNorm(_PositiveTransformer):
-    r"""Scale each row to unit Euclidean norm; a zero row stays zero. Nothing is learnt."""
+    r"""Scale each row to unit Euclidean norm; a zero row stays zero. Nothing is learnt.
+
+    By hand: scikit-learn's ``Normalizer`` leaves rows shorter than 2e-15 as they are.
+    """
 
     def fit(self, X, y=None) -> Self:
         """Check X and note its number of features."""

@@ -4,7 +4,7 @@
 
 The tracked notebook holds no outputs; its ``parameters`` cell holds the published values. A
 profile (``notebooks/profiles.yml``) overrides some of them with small ones for tests. A notebook is
-executed again only if the hash of its inputs changed: its source, its parameters, the package and
+executed again only if the hash of its inputs changed: its source, its parameters, both packages and
 the results.
 """
 
@@ -17,7 +17,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -123,14 +123,10 @@ def parse_value(text: str) -> Any:
 def input_hash(notebook: Path, parameters: Mapping[str, Any], root: Path) -> str:
     """Fingerprint of everything an executed notebook depends on."""
     digest = hashlib.sha256(json.dumps([notebook.name, dict(parameters)], sort_keys=True).encode())
-    package = Path(__file__).resolve().parent
-    files: Iterable[Path] = [
-        notebook,
-        *(path for path in sorted(package.rglob("*")) if path.is_file()),
-        *(path for path in sorted((root / "results").rglob("*")) if path.is_file()),
-    ]
-    for path in files:
-        if path.suffix not in {".pyc", ".tmp"}:
+    checkout = Path(__file__).resolve().parents[1]
+    folders = (checkout / "lpsvdd", checkout / "replication", root / "results")
+    for path in (notebook, *(path for folder in folders for path in sorted(folder.rglob("*")))):
+        if path.is_file() and path.suffix not in {".pyc", ".tmp"}:
             digest.update(f"{path.name}\0".encode() + path.read_bytes())
     return digest.hexdigest()
 

@@ -38,7 +38,7 @@ def mark_best(table: pd.DataFrame) -> pd.Series:
 
 
 def comparison(rows: pd.DataFrame, setting: str) -> pd.DataFrame:
-    """Long table: ours, printed (the misprint corrected) and the difference ours - printed."""
+    """Long table: here, printed (the misprint corrected) and the difference here - printed."""
     printed = printed_auc(setting, corrected=True)
     printed["printed_best"] = mark_best(printed)
     printed = printed.rename(columns={"auc_mean": "printed_mean", "auc_sd": "printed_sd"})
@@ -63,22 +63,22 @@ def _cell(mean: float, sd: float, best: bool, bold: tuple[str, str]) -> str:
 
 
 def wide(rows: pd.DataFrame, setting: str, *, bold: tuple[str, str] = ("", "*")) -> pd.DataFrame:
-    """Three lines per data set: ours, printed, difference; one column per method."""
+    """Three lines per data set: here, printed, difference; one column per method."""
     table = comparison(rows, setting)
     flagged = flags(rows)
     lines = []
     for dataset, part in table.groupby("dataset", sort=False):
         name = f"{dataset} †" if dataset in flagged else dataset
-        ours = {"data set": name, "": "here"}
+        here = {"data set": name, "": "here"}
         printed = {"data set": "", "": "printed"}
         difference = {"data set": "", "": "difference"}
         for cell in part.itertuples(index=False):
-            ours[cell.method] = _cell(cell.auc_mean, cell.auc_sd, cell.best, bold)
+            here[cell.method] = _cell(cell.auc_mean, cell.auc_sd, cell.best, bold)
             is_best = cell.printed_best is True
             printed[cell.method] = _cell(cell.printed_mean, cell.printed_sd, is_best, bold)
             known = not pd.isna(cell.difference)
             difference[cell.method] = f"{cell.difference:+.{DECIMALS}f}" if known else "–"
-        lines += [ours, printed, difference]
+        lines += [here, printed, difference]
     return pd.DataFrame(lines).fillna("–")
 
 
@@ -93,21 +93,8 @@ def rank_table(rows: pd.DataFrame, setting: str) -> pd.DataFrame:
 
 def grid(table: pd.DataFrame, form: str = "text") -> str:
     """Lay out a table of texts with aligned columns, plain or in Markdown."""
-    header = [str(column) for column in table.columns]
-    lines = [[str(value) for value in line] for line in table.itertuples(index=False)]
-    widths = [max(map(len, column)) for column in zip(header, *lines, strict=True)]
-    edge, between, rule = ("| ", " | ", "|-") if form == "markdown" else ("", "  ", "")
-
-    def join(cells: list[str], gap: str, fill: str = " ") -> str:
-        padded = (cell.ljust(width, fill) for cell, width in zip(cells, widths, strict=True))
-        return gap.join(padded)
-
-    def framed(cells: list[str]) -> str:
-        return (edge + join(cells, between) + edge[::-1]).rstrip()
-
-    dashes = join([""] * len(widths), "-|-" if rule else "  ", "-")
-    ruler = f"{rule}{dashes}{rule[::-1]}"
-    return "\n".join([framed(header), ruler, *map(framed, lines)])
+    layout = {"text": "simple", "markdown": "pipe"}[form]
+    return table.to_markdown(index=False, tablefmt=layout, disable_numparse=True)
 
 
 def render(rows: pd.DataFrame, setting: str, form: str = "text") -> str:

@@ -169,10 +169,65 @@ def test_changelog_justifies_every_dependency():
     assert set(wanted) <= named, set(wanted) - named
 
 
-def test_wheel_holds_the_tables_and_the_licence(tmp_path):
-    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
     subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
-    (wheel,) = tmp_path.glob("*.whl")
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+OUTSIDE = """
+import sys
+from pathlib import Path
+from typer.testing import CliRunner
+import lpsvdd
+from lpsvdd.cli import build
+
+def run(*words):
+    done = CliRunner().invoke(build(), words)
+    assert done.exit_code == 0, (words, done.output, done.exception)
+    return done.output
+
+assert Path(lpsvdd.__file__).is_relative_to(sys.argv[1]), lpsvdd.__file__
+import typer
+commands = set(typer.main.get_command(build()).commands)
+assert {"bound", "data", "fit", "score"} <= commands
+for name in commands:
+    run(name, "--help")
+assert "wine" in run("data", "show", "D7") and "D20" in run("data", "list")
+rows = "".join(f"{i % 7},{i % 5},{i % 2}\\n" for i in range(40))
+Path("table.csv").write_text("a,b,kind\\n" + rows)
+run("fit", "table.csv", "--label", "kind", "--target", "1", "--output", "out.csv", "--model", "m")
+assert len(Path("out.csv").read_text().splitlines()) == 41
+run("score", "m", "table.csv", "--output", "again.csv")
+assert "total" in run("bound", "D7")
+import lpsvdd.baselines, lpsvdd.plots
+try:
+    import replication
+except ModuleNotFoundError:
+    print("all well")
+"""
+
+
+def test_the_wheel_works_outside_a_checkout(wheel, tmp_path):
+    """Every command of the wheel, in an empty folder, with nothing of the checkout in reach."""
+    site, empty = tmp_path / "site", tmp_path / "empty"
+    zipfile.ZipFile(wheel).extractall(site)
+    empty.mkdir()
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("LPSVDD", "PYTHON"))}
+    # -S and an explicit path: an editable install would put the checkout back in reach
+    packages = [path for path in sys.path if path.endswith(("site-packages", "dist-packages"))]
+    environment["PYTHONPATH"] = os.pathsep.join([str(site), *packages])
+    run = subprocess.run(
+        [sys.executable, "-S", "-c", OUTSIDE, str(site)],
+        cwd=empty, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert run.stdout == "all well\n", run.stderr
+
+
+def test_wheel_holds_the_tables_and_the_licence(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     for record in lpsvdd.datasets.RECORDS:
         if record.table:
@@ -245,3 +300,22 @@ def test_readme_example_runs():
     assert run.returncode == 0, run.stderr
     (auc,) = re.findall(r"AUC (\d\.\d\d)", run.stdout)
     assert float(auc) > 0.8
+
+
+def test_contributing_names_files_that_exist():
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    named = re.findall(
+        r"`((?:lpsvdd|replication|tests|scripts|notebooks|book|results)/[^`*]*)`", text
+    )
+    assert len(named) > 10
+    for name in named:
+        assert (ROOT / name).exists(), name
+    for target in re.findall(r"`make ([a-z-]+)", text):
+        assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.M), target
+
+
+def test_public_ci_runs_the_same_check_on_every_supported_version():
+    workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())
+    job = workflow["jobs"]["check"]
+    assert job["steps"][-1]["run"].endswith(".ci/run") and os.access(ROOT / ".ci/run", os.X_OK)
+    assert set(job["strategy"]["matrix"]["python"]) == {"3.11", "3.12", "3.13"}
