@@ -5,8 +5,11 @@
 A page fails on: a console error or exception, a failed request, a request that leaves the book, TeX
 that was not rendered, a warning or traceback in the output of a cell, an image that did not load or
 has no alternative text, a link to a file or anchor that does not exist, sideways overflow on a 390
-px screen. The book fails when a slider does not move its figure, when the theme cannot be switched,
-or when the search does not find "duality gap". All of it on file:// addresses, the strictest case.
+px screen. It also fails on what only a reader sees (``reading``): a macro that MathJax does not know,
+a formula or table wider than its column, faint or hairline captions in either theme, letters of a
+figure under 9 px on a phone, an interactive figure whose answers, counts, keys or touch fail. The
+book fails when a slider does not move its figure, when the theme cannot be switched, or when the
+search does not find "duality gap". All of it on file:// addresses, the strictest case.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlparse
 
 from chrome import Browser, Page
+from reading import check_reading
 
 HERE = Path(__file__).parent
 PAGE_CHECK = (HERE / "page.js").read_text()
@@ -118,6 +122,7 @@ async def check_page(page: Page, path: Path, anchors: dict[Path, Anchors]) -> li
     problems = [tuple(problem) for problem in await page.evaluate(PAGE_CHECK)]
     problems += [("broken link", link) for link in broken_links(path, anchors)]
     problems += await check_sliders(page)
+    problems += await check_reading(page)
     await page.resize(*PHONE)
     await asyncio.sleep(0.1)
     problems += [("overflow at 390 px", item) for item in await page.evaluate(OVERFLOW_CHECK)]
@@ -205,7 +210,27 @@ FAULTY = """<!DOCTYPE html>
 <div class="cell_output">/tmp/ipykernel_1/2.py:3: UserWarning: planted</div>
 <div class="cell_output">&lt;IPython.core.display.Markdown object&gt;</div>
 <script>console.error("planted"); undefinedFunction();</script>
-<img src="http://127.0.0.1:9/away.png" alt="away"></article></body></html>"""
+<img src="http://127.0.0.1:9/away.png" alt="away">
+<mjx-container><svg><g fill="red"><text>\\normm</text></g></svg></mjx-container>
+<mjx-container display="true" style="display:block;width:9em;overflow:auto">
+<svg width="900" height="9"></svg></mjx-container>
+<div style="width:9em"><table style="display:block;overflow-x:auto;max-width:100%">
+<tr><td style="min-width:60em">1</td></tr></table></div>
+<figure><figcaption style="font-weight:300;color:#aaa">thin and faint</figcaption></figure>
+<img src="tiny.svg" alt="tiny letters" style="width:300px">
+<figure class="boundary" id="dead"></figure>
+<figure class="boundary" id="wrong"><div class="plane"><svg><circle data-index="0" cx="1" cy="1"/>
+<circle data-index="1" cx="1" cy="1" r="1"/></svg></div>
+<input id="boundary-p"><input id="boundary-c"></figure>
+<script>globalThis.lpsvdd = { halfMeanDistanceGamma: () => 1 };
+const state = { n: 3, inside: 1, surface: 0, outside: 1, support: 1, converged: true };
+document.querySelector("#wrong").lpsvdd = { data: { ps: [1], cs: [1], sets: { a: [[0, 0]] },
+  checks: [{ p: 1, c: 1, radius_sq: 0, alpha: [1] }] }, state: () => state,
+  solve: () => ({ converged: true, radiusSq: 1, alpha: [1] }) };</script></article></body></html>"""
+TINY_LETTERS = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 600 9">'
+    '<g transform="scale(0.07 -0.07)"/></svg>'
+)
 EXPECTED = {
     "image not loaded",
     "image without alt text",
@@ -219,6 +244,17 @@ EXPECTED = {
     "exception",
     "external request",
     "failed request",
+    "unknown TeX macro",
+    "clipped equation",
+    "table wider than its column",
+    "faint caption",
+    "hairline caption",
+    "small letters on a phone",
+    "widget did not start",
+    "widget disagrees with the package",
+    "widget counts do not add up",
+    "widget ignores keys",
+    "widget ignores touch",
 }
 
 
@@ -227,6 +263,7 @@ async def self_test() -> int:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder).resolve() / "faulty.html"
         path.write_text(FAULTY, encoding="utf-8")
+        (path.parent / "tiny.svg").write_text(TINY_LETTERS, encoding="utf-8")
         async with Browser() as browser:
             page = await browser.open_page()
             found = {kind for kind, _ in await check_page(page, path, {path: Anchors(path)})}

@@ -1,0 +1,48 @@
+// What a reader sees and a console does not: returns a list of [kind, detail] problems of the page
+// as it is laid out now. Called once in the light and once in the dark theme.
+(() => {
+  const problems = [];
+  const report = (kind, detail) => problems.push([kind, String(detail).replace(/\s+/g, " ").trim().slice(0, 160)]);
+
+  // MathJax paints a macro that it does not know red instead of raising an error.
+  for (const node of document.querySelectorAll('mjx-container [fill="red"], mjx-container [data-mml-node="merror"]')) {
+    const formula = node.closest("mjx-container");
+    report("unknown TeX macro", formula.getAttribute("aria-label") || node.textContent || formula.outerHTML.slice(0, 120));
+  }
+  // A displayed formula that needs scrolling on a desk.
+  if (innerWidth >= 1000) {
+    for (const node of document.querySelectorAll('article mjx-container[display="true"], article div.math')) {
+      if (node.scrollWidth > node.clientWidth + 2) report("clipped equation", `${node.scrollWidth} px in ${node.clientWidth} px: ${node.textContent}`);
+    }
+    for (const table of document.querySelectorAll("article table")) {
+      const box = table.parentElement.getBoundingClientRect();
+      const hidden = !table.getClientRects().length; // folded away
+      if (!hidden && (table.scrollWidth > table.clientWidth + 1 || table.getBoundingClientRect().right > box.right + 1)) {
+        report("table wider than its column", `${table.scrollWidth} px in ${Math.round(box.width)} px: ${table.textContent}`);
+      }
+    }
+  }
+
+  // Contrast of captions against what is behind them (WCAG AA), and their weight.
+  const parse = (text) => (text.match(/[\d.]+/g) || []).map(Number);
+  const luminance = ([r, g, b]) => {
+    const [R, G, B] = [r, g, b].map((v) => { v /= 255; return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; });
+    return 0.2126 * R + 0.7152 * G + 0.0722 * B;
+  };
+  const behind = (node) => {
+    for (let at = node; at; at = at.parentElement) {
+      const colour = parse(getComputedStyle(at).backgroundColor);
+      if (colour.length === 3 || colour[3] > 0.5) return colour;
+    }
+    return [255, 255, 255];
+  };
+  for (const caption of document.querySelectorAll("article figcaption, article caption, article figcaption .caption-text, .boundary .legend, .boundary .summary")) {
+    if (!caption.textContent.trim() || !caption.getClientRects().length) continue;
+    const style = getComputedStyle(caption);
+    const [one, other] = [luminance(parse(style.color)), luminance(behind(caption))].sort((a, b) => b - a);
+    const contrast = (one + 0.05) / (other + 0.05);
+    if (contrast < 4.5) report("faint caption", `contrast ${contrast.toFixed(1)}: ${caption.textContent}`);
+    if (Number(style.fontWeight) < 400) report("hairline caption", `weight ${style.fontWeight}: ${caption.textContent}`);
+  }
+  return problems;
+})()
