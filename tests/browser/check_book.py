@@ -5,7 +5,7 @@
 A page fails on: a console error or exception, a failed request, a request that leaves the book, TeX
 that was not rendered, a warning or traceback in the output of a cell, an image that did not load or
 has no alternative text, a link to a file or anchor that does not exist, sideways overflow on a 390
-px screen. It also fails on what only a reader sees (``reading``): a macro that MathJax does not know,
+px screen. It also fails on what only a reader sees (``reading``): a macro unknown to MathJax,
 a formula or table wider than its column, faint or hairline captions in either theme, letters of a
 figure under 9 px on a phone, an interactive figure whose answers, counts, keys or touch fail. The
 book fails when a slider does not move its figure, when the theme cannot be switched, or when the
