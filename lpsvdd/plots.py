@@ -122,9 +122,13 @@ def heat_map(
     ax: Axes | None = None,
     label: str = "",
     fmt: str | None = "{:.1f}",
+    colorbar: bool = True,
     **image: Any,
 ) -> Axes:
-    """Table of values over exponents (rows) and costs (columns); missing cells stay white."""
+    """Table of values over exponents (rows) and costs (columns); missing cells stay empty.
+
+    With numbers in the cells (``fmt``) a colour bar says nothing new: leave it out.
+    """
     values = np.ma.masked_invalid(np.asarray(values, dtype=float))
     if values.shape != (len(ps), len(cs)):
         raise ValueError(f"values has shape {values.shape}, expected {(len(ps), len(cs))}")
@@ -133,14 +137,15 @@ def heat_map(
     if fmt:
         for (row, column), value in np.ndenumerate(values.filled(np.nan)):
             if np.isfinite(value):
-                dark = shown.norm(value) < 0.55
+                red, green, blue, _ = shown.cmap(shown.norm(value))
+                dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
                 ax.text(
                     column,
                     row,
                     fmt.format(value),
                     ha="center",
                     va="center",
-                    fontsize="x-small",
+                    fontsize="small",
                     color="white" if dark else "black",
                 )
     ax.set_xticks(range(len(cs)), [f"{c:g}" for c in cs])
@@ -148,7 +153,8 @@ def heat_map(
     ax.set(xlabel="c", ylabel="p")
     ax.grid(False)
     ax.spines[:].set_visible(False)
-    ax.figure.colorbar(shown, ax=ax, label=label)
+    if colorbar:
+        ax.figure.colorbar(shown, ax=ax, label=label)
     return ax
 
 
