@@ -94,6 +94,6 @@ def cards(shown: Sequence[str], max_points: int) -> str:
             image = card_image(load(record.id), max_points)
         head = f"<strong>{record.id} {html.escape(row['title'])}</strong>"
         parts.append(
-            f'<details class="card"><summary>{head}</summary>{image}{"".join(lines)}</details>'
+            f'<details class="set-card"><summary>{head}</summary>{image}{"".join(lines)}</details>'
         )
     return "\n".join(parts)
