@@ -105,7 +105,7 @@ def determining_points(model: LpSVDD, *, counted: ArrayLike | None = None) -> De
         raise ValueError("no positive training point is left to count")
     everywhere = _excess(model)
     reach = max(float(everywhere.max()) + model.radius_sq_, abs(model.radius_sq_))
-    near = (SURFACE + 4.0 * math.sqrt(max(model.duality_gap_, 0.0))) * reach
+    near = (SURFACE + 6.0 * math.sqrt(max(model.duality_gap_, 0.0))) * reach
     alpha, h = model.alpha_[kept], everywhere[kept]
     sure = (h > near) | (alpha > DUST * model.alpha_.max())
     low, high = int(sure.sum()), int((sure | (h >= -near)).sum())
