@@ -11,6 +11,7 @@ from sklearn.utils import gen_batches
 from lpsvdd._base import KernelOneClass
 from lpsvdd._validation import check_exponent, check_tolerance
 from lpsvdd.bounds import rejection_risk_of
+from lpsvdd.explain import explain
 from lpsvdd.kernels import kernel_diagonal, kernel_matrix, squared_distances
 from lpsvdd.solver import Solution, solve
 from lpsvdd.solver._share import check_share, costs_of, solve_share
@@ -189,6 +190,17 @@ class LpSVDD(KernelOneClass):
         lpsvdd.bounds.cost_for_rate : the C that keeps this probability below a wanted rate.
         """
         return rejection_risk_of(self, beta)
+
+    def explain(self, X):
+        """Contributions of the columns to the scores of X; they sum to the scores.
+
+        See :func:`lpsvdd.explain.explain`, which also takes pipelines.
+
+        Returns
+        -------
+        lpsvdd.explain.Explanation
+        """
+        return explain(self, X)
 
     def _fit_kernel(self, K, y, sample_weight) -> None:
         self.weight_fit_ = sample_weight

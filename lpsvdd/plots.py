@@ -16,6 +16,8 @@ import numpy as np
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from lpsvdd.explain import Explanation
+
 PALETTE = {
     "blue": "#0072B2",
     "vermillion": "#D55E00",
@@ -217,3 +219,70 @@ def two_components(
     names = [f"component {k} ({text})" for k, text in enumerate(shares, 1)]
     ax.set(xlabel=names[0], ylabel=names[1] if len(names) > 1 else "")
     return ax
+
+
+def contribution_bars(
+    explanation: Explanation, row: int = 0, *, most: int = 10, ax: Axes | None = None
+) -> Axes:
+    """Why one row has its score: a bar a column, longest first, and what is typical.
+
+    The grey bands hold the middle 80 % of the training targets. What does not fit is one bar.
+    """
+    ax = ax or _new_axes()
+    values = explanation.contributions[row]
+    order = np.argsort(values, kind="stable")
+    shown, rest = order[:most], order[most:]
+    if len(rest) == 1:
+        shown, rest = order, order[:0]
+    for place, j in enumerate(shown):
+        low, _, high = explanation.typical[:, j]
+        ax.barh(place, high - low, left=low, height=0.8, color="#999999", alpha=0.45, linewidth=0)
+        outside = values[j] < low
+        ax.barh(place, values[j], height=0.4, color=OUTSIDE if outside else INSIDE, linewidth=0)
+    names = [f"{explanation.columns[j]} = {_short(explanation.values[row, j])}" for j in shown]
+    if len(rest):
+        ax.barh(len(shown), values[rest].sum(), height=0.4, color=INSIDE, linewidth=0)
+        names.append(f"{len(rest)} others")
+    ax.set_yticks(range(len(names)), names)
+    ax.invert_yaxis()
+    ax.axvline(0.0, color="#777777", linewidth=0.8)
+    ax.set(xlabel=f"contribution to the score, {explanation.scores[row]:.3g} in all")
+    ax.grid(False, axis="y")
+    return ax
+
+
+def contribution_summary(
+    explanation: Explanation, *, most: int = 10, ax: Axes | None = None
+) -> Axes:
+    """Contributions of many rows: a line a column, a dot a row, dark for small values of it.
+
+    Columns come in the order of how much they take from the scores altogether.
+    """
+    ax = ax or _new_axes()
+    contributions = explanation.contributions
+    shown = np.argsort(contributions.sum(axis=0), kind="stable")[:most]
+    rng = np.random.default_rng(0)
+    for place, j in enumerate(shown):
+        height = place + rng.uniform(-0.28, 0.28, size=len(contributions))
+        look = {"s": 9, "alpha": 0.8, "linewidths": 0, "zorder": 3}
+        ax.scatter(contributions[:, j], height, **_coloured(explanation.values[:, j]), **look)
+    ax.set_yticks(range(len(shown)), [explanation.columns[j] for j in shown])
+    ax.invert_yaxis()
+    ax.axvline(0.0, color="#777777", linewidth=0.8)
+    ax.set(xlabel="contribution to the score")
+    ax.grid(False, axis="y")
+    return ax
+
+
+def _coloured(values: np.ndarray) -> dict[str, Any]:
+    """Colours by rank for numbers; one colour for anything else."""
+    try:
+        numbers = values.astype(float)
+    except (TypeError, ValueError):
+        return {"color": "#777777"}
+    ranks = np.searchsorted(np.sort(numbers), numbers) / max(1, len(numbers) - 1)
+    return {"c": ranks, "cmap": "cividis", "vmin": 0.0, "vmax": 1.0}
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, (int, float, np.number)) else str(value)

@@ -76,8 +76,11 @@ def check_detector(model: Any, name: str) -> None:
         )
 
 
-def judge(model: Any, frame: pd.DataFrame) -> dict[str, np.ndarray]:
-    """Score (high is normal), distance to the threshold, verdict; one value a row."""
+def judge(model: Any, frame: pd.DataFrame, explain: int = 0) -> dict[str, np.ndarray]:
+    """Score (high is normal), distance to the threshold, verdict; one value a row.
+
+    With ``explain``, also the columns that take most from the score, as text.
+    """
     data = frame if hasattr(model, "feature_names_in_") else frame.to_numpy()
     score = np.asarray(model.score_samples(data), dtype=float)
     last = model[-1] if hasattr(model, "steps") else model
@@ -87,17 +90,32 @@ def judge(model: Any, frame: pd.DataFrame) -> dict[str, np.ndarray]:
     else:
         decision = np.asarray(model.decision_function(data), dtype=float)
         verdict = np.asarray(model.predict(data))
-    return {"score": score, "decision": decision, "prediction": verdict}
+    found = {"score": score, "decision": decision, "prediction": verdict}
+    return found | ({"reasons": _reasons(model, frame, explain)} if explain else {})
 
 
-def judge_rows(model: Any, rows: Rows, *, skip_missing: bool) -> dict[str, np.ndarray]:
+def _reasons(model: Any, frame: pd.DataFrame, n: int) -> np.ndarray:
+    from lpsvdd.explain import explain
+
+    found = explain(model, frame)
+    reasons = (found.reasons(row, n) for row in range(len(frame)))
+    return np.array(
+        ["; ".join(f"{name} {part:.3g}" for name, _, part in row) for row in reasons], dtype=object
+    )
+
+
+def judge_rows(
+    model: Any, rows: Rows, *, skip_missing: bool, explain: int = 0
+) -> dict[str, np.ndarray]:
     """As :func:`judge`, with row numbers; rows with a missing value may be left without a score."""
     holes = rows.missing if skip_missing else np.zeros(len(rows), dtype=bool)
     columns: dict[str, np.ndarray] = {"row": rows.numbers}
     if not holes.all():
-        found = judge(model, rows.take(~holes).frame if holes.any() else rows.frame)
+        some = rows.take(~holes).frame if holes.any() else rows.frame
+        found = judge(model, some, explain)
     else:
-        found = {name: np.empty(0) for name in ("score", "decision", "prediction")}
+        more = ("reasons",) if explain else ()
+        found = {name: np.empty(0) for name in ("score", "decision", "prediction", *more)}
     for name, values in found.items():
         if holes.any():
             spread = np.full(len(rows), None, dtype=object)

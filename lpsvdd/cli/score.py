@@ -73,6 +73,12 @@ def score(
     decimal: Annotated[
         str | None, typer.Option(metavar="SIGN", help="Decimal sign, if not as detected.")
     ] = None,
+    explain: Annotated[
+        int,
+        typer.Option(
+            metavar="N", min=0, help="Name the N columns that take most from each row's score."
+        ),
+    ] = 0,
     plot: Annotated[
         str | None,
         typer.Option(
@@ -117,8 +123,9 @@ def score(
             tally = _Tally(reader.name, len(roles.features), keep=plot is not None)
             with open_text(output, force=force) as handle:
                 columns = ("label",) if roles.label is not None else ()
+                columns += ("reasons",) if explain else ()
                 writer = ScoreWriter(handle, reader.layout, roles.ids, columns)
-                for rows, scored in _score(fitted, blocks, roles, skip, notes):
+                for rows, scored in _score(fitted, blocks, roles, skip, explain, notes):
                     writer.write(rows, scored)
                     tally.add(rows, scored)
         written = [output] if output != STREAM else []
@@ -159,7 +166,7 @@ def _roles(fitted: Any, reader: CellReader) -> Roles:
 
 
 def _score(
-    fitted: Any, blocks: Iterator[Rows], roles: Roles, skip: bool, notes: list[str]
+    fitted: Any, blocks: Iterator[Rows], roles: Roles, skip: bool, explain: int, notes: list[str]
 ) -> Iterator[tuple[Rows, dict[str, np.ndarray]]]:
     """Rows with what the model says of them, block by block; notes grow at the end."""
     from lpsvdd.cli._model import judge_rows, unseen_categories
@@ -169,7 +176,7 @@ def _score(
     for rows in blocks:
         if not fills and not skip:
             refuse_missing(rows, "fill it in, or leave such rows without a score: --missing skip")
-        scored = judge_rows(fitted, rows, skip_missing=skip and not fills)
+        scored = judge_rows(fitted, rows, skip_missing=skip and not fills, explain=explain)
         skipped += 0 if fills else int(rows.missing.sum())
         for name, values in unseen_categories(fitted, rows, roles).items():
             unseen[name] |= values

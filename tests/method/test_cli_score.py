@@ -327,3 +327,13 @@ def test_an_input_appended_to_is_refused(folder, tmp_path):
 def test_version():
     done = run("--version")
     assert done.exit_code == 0 and done.output == f"lpsvdd {lpsvdd.__version__}\n"
+
+
+def test_reasons(folder, frame):
+    from lpsvdd.explain import explain
+
+    found = scores_of(run("score", folder / "m.lpsvdd", folder / "d.csv", "--explain", 2))
+    expected = explain(load_model(folder / "m.lpsvdd"), frame[FEATURES])
+    for row in (0, 59):
+        text = "; ".join(f"{name} {part:.3g}" for name, _, part in expected.reasons(row, 2))
+        assert found["reasons"][row] == text
