@@ -1,0 +1,205 @@
+"""Conformal p-values: what they promise, by simulation, for split and cross."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom
+from sklearn.base import BaseEstimator
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import IsolationForest
+from sklearn.impute import SimpleImputer
+from sklearn.neighbors import LocalOutlierFactor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+from lpsvdd import LpSVDD, LpSVDDCV
+from lpsvdd.conformal import ConformalDetector
+
+RNG = np.random.default_rng(11)
+X = RNG.normal(size=(80, 2))
+BALL = LpSVDD(p=2.0, C=1.0, gamma=0.3)
+
+
+class FirstColumn(BaseEstimator):
+    """The score of a row is its first entry, less the mean of those it was fitted to."""
+
+    def fit(self, X, y=None):
+        self.mean_ = float(np.asarray(X)[:, 0].mean())
+        return self
+
+    def score_samples(self, X):
+        return np.asarray(X)[:, 0] - self.mean_
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["split", "cross"])
+def test_scikit_learn_accepts_the_detector(method):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check_estimator(ConformalDetector(BALL, method, random_state=0))
+
+
+def test_a_p_value_counts_the_calibration_scores_not_above():
+    detector = ConformalDetector(FirstColumn(), random_state=0).fit(X)
+    held = detector.calibration_[0]
+    assert len(held) == detector.n_calibration_ == 40
+    new = np.column_stack([np.r_[-9.0, 0.3, 9.0], np.zeros(3)])
+    scores = new[:, 0] - detector.estimators_[0].mean_
+    by_hand = [(1 + sum(h <= s for h in held)) / 41 for s in scores]
+    assert detector.p_values(new) == pytest.approx(by_hand)
+    assert detector.p_values(new)[0] == pytest.approx(1 / 41)
+    assert detector.p_values(new)[2] == 1.0
+
+
+def test_cross_compares_every_row_with_a_detector_that_did_not_see_it():
+    detector = ConformalDetector(FirstColumn(), "cross", n_folds=4, random_state=0).fit(X)
+    assert len(detector.estimators_) == 4 and detector.n_calibration_ == 80
+    # The scores of fold k and the mean of the others give back the sum of all.
+    for fitted, held in zip(detector.estimators_, detector.calibration_, strict=True):
+        back = held + fitted.mean_
+        assert np.isin(back.round(9), X[:, 0].round(9)).all()
+        assert fitted.mean_ * 60 + back.sum() == pytest.approx(X[:, 0].sum())
+
+
+def p_values_of_new_rows(method, estimator, *, n=39, repetitions=400, seed=0):
+    """One p-value of one new row in each of many repetitions with fresh data."""
+    rng = np.random.default_rng(seed)
+    found = np.empty(repetitions)
+    for r in range(repetitions):
+        rows = rng.standard_t(3, size=(n + 1, 2))
+        detector = ConformalDetector(estimator, method, random_state=r).fit(rows[:n])
+        found[r] = detector.p_values(rows[n:])[0]
+    return found
+
+
+@pytest.mark.parametrize(
+    "method, estimator",
+    [
+        pytest.param("split", FirstColumn(), id="split"),
+        pytest.param("cross", FirstColumn(), id="cross"),
+        pytest.param("split", BALL, id="split, ball"),
+        pytest.param("cross", BALL, id="cross, ball", marks=pytest.mark.slow),
+    ],
+)
+def test_small_p_values_are_as_rare_as_they_claim(method, estimator):
+    """P(p <= t) <= t: more than a binomial of that rate allows one time in 10^4 is a failure.
+
+    For split this is exact. For cross twice t is proved; the simulation asks for t and a little.
+    """
+    repetitions = 200 if estimator is BALL else 400
+    found = p_values_of_new_rows(method, estimator, repetitions=repetitions)
+    for t in (0.05, 0.1, 0.2, 0.5):
+        rate = t if method == "split" else 1.1 * t
+        assert (found <= t).sum() <= binom.ppf(1 - 1e-4, repetitions, rate)
+    # And not so conservative as to be useless.
+    assert (found <= 0.2).sum() >= binom.ppf(1e-4, repetitions, 0.1)
+
+
+def test_rows_that_were_fitted_would_break_the_promise():
+    """The simulation can fail: calibrated on the rows that it was fitted to, the ball is wrong."""
+    rng = np.random.default_rng(0)
+    rejected = 0
+    for _ in range(120):
+        rows = rng.standard_t(3, size=(21, 8))
+        model = LpSVDD(p=2.0, C=1.0, gamma=1.0).fit(rows[:20])
+        own, new = model.score_samples(rows[:20]), model.score_samples(rows[20:])[0]
+        rejected += (1 + (own <= new).sum()) / 21 <= 0.1
+    assert rejected > binom.ppf(1 - 1e-4, 120, 0.1)
+
+
+@pytest.mark.parametrize("method", ["split", "cross"])
+def test_selection_keeps_the_false_discovery_rate(method):
+    rng = np.random.default_rng(5)
+    shares, found = [], 0
+    for r in range(60):
+        detector = ConformalDetector(FirstColumn(), method, random_state=r)
+        detector.fit(rng.normal(size=(300, 1)))
+        new = np.r_[rng.normal(size=90), rng.normal(-6.0, 1.0, size=10)][:, None]
+        chosen = detector.select(new, fdr=0.2)
+        shares.append(chosen[:90].sum() / max(chosen.sum(), 1))
+        found += chosen[90:].sum()
+    spread = np.std(shares) / np.sqrt(len(shares))
+    assert np.mean(shares) <= 0.2 + 3.0 * spread
+    assert found >= 0.9 * 60 * 10
+
+
+def test_selection_is_benjamini_and_hochberg_by_hand():
+    detector = ConformalDetector(FirstColumn(), random_state=0).fit(X)
+    new = np.column_stack([np.linspace(-4, 2, 12), np.zeros(12)])
+    p = detector.p_values(new)
+    order = np.argsort(p)
+    passing = np.flatnonzero(p[order] <= 0.3 * np.arange(1, 13) / 12)
+    by_hand = np.zeros(12, dtype=bool)
+    by_hand[order[: passing.max() + 1 if len(passing) else 0]] = True
+    assert np.array_equal(detector.select(new, fdr=0.3), by_hand) and by_hand.any()
+
+
+def test_predictions_reject_p_values_up_to_the_level():
+    detector = ConformalDetector(FirstColumn(), level=5 / 41, random_state=0).fit(X)
+    held = detector.calibration_[0] + detector.estimators_[0].mean_
+    new = np.column_stack([held, np.zeros(40)])  # p-values 2/41, 3/41, ...
+    assert detector.p_values(new) == pytest.approx(np.arange(2, 42) / 41)
+    assert np.array_equal(detector.predict(new) < 0, detector.p_values(new) <= 5 / 41 + 1e-9)
+    assert (detector.predict(new) < 0).sum() == 4
+    assert np.array_equal(detector.decision_function(new) < 0, detector.predict(new) < 0)
+    assert np.array_equal(detector.score_samples(new), detector.p_values(new))
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        LpSVDDCV(gammas=[0.5], random_state=0),
+        make_pipeline(StandardScaler(), BALL),
+        IsolationForest(n_estimators=10, random_state=0),
+        LocalOutlierFactor(novelty=True),
+    ],
+    ids=lambda e: type(e).__name__,
+)
+def test_any_detector_with_scores_will_do(estimator):
+    for method in ("split", "cross"):
+        detector = ConformalDetector(estimator, method, n_folds=3, random_state=0).fit(X)
+        assert detector.p_values([[0.0, 0.0]])[0] > 0.1
+        assert detector.p_values([[30.0, 30.0]])[0] < 0.05
+    assert not hasattr(estimator, "n_features_in_")  # the given one is not fitted
+
+
+def test_data_frames_reach_the_detector_as_they_are():
+    frame = pd.DataFrame({"a": X[:, 0], "kind": "x", "b": np.where(X[:, 1] > 2, np.nan, X[:, 1])})
+    columns = make_column_transformer((SimpleImputer(), ["a", "b"]))
+    detector = ConformalDetector(make_pipeline(columns, BALL), random_state=0).fit(frame)
+    assert detector.p_values(frame).shape == (80,)
+    assert detector.n_features_in_ == 3 and list(detector.feature_names_in_) == ["a", "kind", "b"]
+
+
+@pytest.mark.parametrize(
+    "options, named",
+    [
+        ({"method": "jackknife"}, "method"),
+        ({"calibration_share": 1.0}, "calibration_share"),
+        ({"level": 0.0}, "level"),
+        ({"n_folds": 1}, "n_folds"),
+        ({"estimator": StandardScaler()}, "estimator"),
+        ({"estimator": LocalOutlierFactor()}, "estimator"),
+    ],
+    ids=str,
+)
+def test_bad_parameters_are_refused_by_name(options, named):
+    with pytest.raises(ValueError, match=rf"\b{named}\b"):
+        ConformalDetector(**{"estimator": BALL} | options).fit(X)
+
+
+def test_too_few_rows_and_bad_rates_are_refused():
+    with pytest.raises(ValueError, match="n_samples = 1"):
+        ConformalDetector(BALL).fit(X[:1])
+    detector = ConformalDetector(BALL, "cross", random_state=0).fit(X[:3])
+    assert len(detector.estimators_) == 3
+    for fdr in (0.0, 1.0, "a", True):
+        with pytest.raises(ValueError, match="fdr"):
+            detector.select(X, fdr=fdr)
+    with pytest.raises(ValueError, match="not fitted"):
+        ConformalDetector(BALL).p_values(X)
