@@ -17,6 +17,7 @@ from replication.protocol import COMPUTATION_VERSION, DEFAULTS, Task
 from replication.runner import HasKey
 from replication.store import Row
 from replication.studies import (
+    beyond,
     bound_simulation,
     conditions,
     gain,
@@ -282,6 +283,24 @@ STUDIES = {
             trials=bound_simulation.REPETITIONS,
             parameters=bound_simulation.parameters("TERMS_SIZE", "TERMS_EXPONENTS", "N_DRAWS"),
             finish=bound_simulation.terms,
+        ),
+        Study(
+            "weighted_exponents",
+            "Do sample weights help at any p, with clean training data and with outliers in them?",
+            beyond.weighted_exponents,
+            tasks=beyond.weight_tasks,
+            names=("D2", "D3", "D7", "D8", "D11", "D17"),
+            trials=5,
+            parameters=beyond.WEIGHT_PARAMETERS,
+        ),
+        Study(
+            "openset_digits",
+            "Do spheres tell known from unknown digits better than other classifiers?",
+            beyond.openset_digits,
+            tasks=beyond.roles,
+            names=(),
+            trials=8,
+            parameters=beyond.DIGIT_PARAMETERS,
         ),
         _simulation(
             "bound_samplesize",

@@ -247,3 +247,11 @@ def test_the_page_on_reproduction_states_the_tolerance_in_force():
 def test_every_notebook_is_in_the_table_of_contents():
     listed = (ROOT / "book" / "_toc.yml").read_text(encoding="utf-8")
     assert [source.stem for source in SOURCES if f"notebooks/{source.stem}\n" not in listed] == []
+
+
+@pytest.mark.parametrize("name", ["11_beyond", "12_tutorial"])
+def test_chapters_for_users_need_the_method_alone(name: str, root: Path) -> None:
+    cells = json.loads((root / "notebooks" / f"{name}.ipynb").read_text())["cells"]
+    code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+    assert "from lpsvdd import" in code and "import replication" not in code
+    assert "from replication" not in code

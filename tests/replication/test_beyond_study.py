@@ -1,0 +1,74 @@
+"""Weights at every p, and spheres for digits: the parts of the two studies, on small pieces."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from lpsvdd import LpSVDD, WeightedLpSVDD
+from replication.protocol import Options, Task, split
+from replication.studies import beyond
+from replication.studies.common import VariantTask
+from replication.trial import load_split_data
+
+CLEAN, DIRTY = beyond.weight_tasks(["D7"], 1)
+
+
+def test_outliers_join_the_training_rows_without_their_label() -> None:
+    clean, dirty = beyond.unlabelled_outliers(CLEAN), beyond.unlabelled_outliers(DIRTY)
+    n, m = len(clean.kernels.y), len(dirty.kernels.y)
+    assert (m - n) / m == pytest.approx(beyond.SHARE_OUTLIERS, abs=0.03)
+    assert (dirty.kernels.y == 1).all() and (clean.kernels.y == 1).all()
+    assert np.array_equal(clean.y_test, dirty.y_test)
+    data = load_split_data("D7", None)
+    parts = split(data.y, "D7", 0, Options(unit_norm=False))
+    assert n == (data.y[parts.train] == 1).sum() and len(clean.y_test) == len(parts.test)
+    assert CLEAN.key != DIRTY.key
+
+
+@pytest.mark.parametrize("p", [1.0, 5.0])
+def test_cells_are_those_of_the_estimator(p: float) -> None:
+    kernels = beyond.unlabelled_outliers(CLEAN).kernels
+    for weighting in ("none", "position"):  # the other two need the inputs, which K does not hold
+        cell = beyond.weighted_cells(kernels, weighting, p)[2]
+        options = {"p": p, "kernel": "precomputed", "contamination": 0.1} | cell.params
+        weighted = partial(WeightedLpSVDD, weighting="position")
+        model = (LpSVDD if weighting == "none" else weighted)(**options)
+        scores = model.fit(kernels.K).score_samples(kernels.K_eval)
+        np.testing.assert_allclose(cell.scores, scores, atol=1e-4)
+    cells = [beyond.weighted_cells(kernels, one, p)[2].scores for one in beyond.WEIGHTINGS]
+    assert all(np.abs(one - cells[0]).max() > 1e-3 for one in cells[1:])  # each weighting acts
+
+
+def test_one_row_for_every_weighting_and_exponent() -> None:
+    rows = beyond.weighted_exponents(VariantTask(Task("D7", "pure", 0), "clean", CLEAN.options))
+    assert [(row["weighting"], row["contestant"]) for row in rows] == [
+        (weighting, f"p = {p:g}") for weighting in beyond.WEIGHTINGS for p in beyond.PS
+    ]
+    assert {row["training"] for row in rows} == {"clean"} and min(r["auc"] for r in rows) > 50
+
+
+def test_no_digit_plays_two_roles() -> None:
+    _, labels = beyond.digits()
+    for task in beyond.roles([], 3):
+        parts = beyond.parts_of(task.choice)
+        seen = np.concatenate(list(parts.values()))
+        assert len(seen) == len(set(seen)) == len(labels)
+        known = set(labels[parts["train"]])
+        unknown = [set(labels[parts[f"unknown {name}"]]) for name in ("validation", "test")]
+        assert len(known) == 6 and not known & (unknown[0] | unknown[1])
+        assert not unknown[0] & unknown[1]
+        assert (np.bincount(labels[parts["train"]])[list(known)] == beyond.PER_CLASS).all()
+
+
+def test_digits_are_chosen_on_validation_and_scored_on_the_test(monkeypatch) -> None:
+    monkeypatch.setattr(beyond, "SPHERES", {"spheres, p = 2": [{"p": 2.0, "C": 0.1}]})
+    monkeypatch.setattr(beyond, "SVC_COSTS", (1e-9, 10.0))  # the first one separates nothing
+    rows = {row["contestant"]: row for row in beyond.openset_digits(beyond.Roles(0))}
+    assert list(rows) == ["spheres, p = 2", "SVC", "nearest neighbour"]
+    for row in rows.values():
+        assert row["auc"] > 80 and row["named"] > 85
+        assert row["known_rejected"] < 15 < row["unknown_rejected"]
+    assert beyond.separation(np.array([2.0, 3.0]), np.array([1.0, 2.0])) == 87.5
