@@ -24,14 +24,13 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlparse
 
-from chrome import Browser, Page
+from chrome import Page, open_page
 from reading import check_reading
 
 HERE = Path(__file__).parent
 PAGE_CHECK = (HERE / "page.js").read_text()
 OVERFLOW_CHECK = (HERE / "overflow.js").read_text()
 PHONE, DESKTOP = (390, 844), (1280, 900)
-LOCAL_SCHEMES = ("file", "data", "blob", "about", "devtools", "chrome")
 
 
 class Anchors(HTMLParser):
@@ -76,28 +75,6 @@ def broken_links(path: Path, anchors: dict[Path, Anchors]) -> Iterator[str]:
                 yield link
 
 
-def event_problems(page: Page) -> Iterator[tuple[str, str]]:
-    """Errors and requests recorded since the page was opened."""
-    addresses = {}
-    for method, params in page.events:
-        if method == "Network.requestWillBeSent":
-            address = addresses[params["requestId"]] = params["request"]["url"]
-            if urlparse(address).scheme not in LOCAL_SCHEMES:
-                yield "external request", address
-        elif method == "Network.loadingFailed" and not params.get("canceled"):
-            address = addresses.get(params["requestId"], "?")
-            yield "failed request", f"{address}: {params['errorText']}"
-        elif method == "Runtime.exceptionThrown":
-            details = params["exceptionDetails"]
-            text = details.get("exception", {}).get("description", details["text"])
-            yield "exception", text.splitlines()[0]
-        elif method == "Runtime.consoleAPICalled" and params["type"] == "error":
-            yield "console error", " ".join(str(arg.get("value")) for arg in params["args"])
-        elif method == "Log.entryAdded" and params["entry"]["level"] == "error":
-            entry = params["entry"]
-            yield "console error", f"{entry['text']} {entry.get('url', '')}"
-
-
 async def check_sliders(page: Page) -> list[tuple[str, str]]:
     """Every slider of a figure reacts to the arrow keys by changing what is drawn."""
     problems = []
@@ -129,7 +106,7 @@ async def check_page(
     await page.resize(*PHONE)
     await asyncio.sleep(0.1)
     problems += [("overflow at 390 px", item) for item in await page.evaluate(OVERFLOW_CHECK)]
-    return list(dict.fromkeys([*problems, *event_problems(page)]))
+    return list(dict.fromkeys([*problems, *page.problems]))
 
 
 async def check_search(page: Page, root: Path, phrase: str) -> list[tuple[str, str]]:
@@ -139,7 +116,7 @@ async def check_search(page: Page, root: Path, phrase: str) -> list[tuple[str, s
     for _ in range(60):
         hits = await page.evaluate("document.querySelectorAll('#search-results li a').length")
         if hits:
-            return list(event_problems(page))
+            return page.problems
         await asyncio.sleep(0.1)
     return [("search", f"no hit for “{phrase}”")]
 
@@ -186,8 +163,7 @@ async def check_book(root: Path, screenshots: Path | None, only: list[str], read
         for kind, detail in problems:
             print(f"       {kind}: {detail}")
 
-    async with Browser() as browser:
-        page = await browser.open_page()
+    async with open_page() as page:
         for path in pages:
             start = time.perf_counter()
             problems = await check_page(page, path.resolve(), anchors, reading)
@@ -267,8 +243,7 @@ async def self_test() -> int:
         path = Path(folder).resolve() / "faulty.html"
         path.write_text(FAULTY, encoding="utf-8")
         (path.parent / "tiny.svg").write_text(TINY_LETTERS, encoding="utf-8")
-        async with Browser() as browser:
-            page = await browser.open_page()
+        async with open_page() as page:
             found = {kind for kind, _ in await check_page(page, path, {path: Anchors(path)}, True)}
     for kind in sorted(EXPECTED - found):
         print(f"self-test: the check did not notice a planted fault of kind “{kind}”")
