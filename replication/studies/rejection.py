@@ -96,7 +96,7 @@ def _lattice() -> tuple[np.ndarray, np.ndarray]:
 
 COIN = np.array([[-1.0], [0.0], [1.0]]), np.array([0.3, 0.4, 0.3])
 POPULATIONS = {
-    "Gaussian": Population(_gaussian(2), {"gamma": 0.3}, 0.03, ns=(30, 100, 300)),
+    "Gaussian": Population(_gaussian(2), {"gamma": 0.3}, 0.03, ns=(30, 100)),
     "clusters": Population(_clusters, {"gamma": 0.5}, 0.03),
     "Student 1.5": Population(
         lambda rng, n: rng.standard_t(1.5, size=(n, 2)), {"gamma": 0.1}, 0.03, ns=(30, 100)
@@ -111,7 +111,7 @@ POPULATIONS = {
     ),
     "lattice": Population(
         lambda rng, n: np.round(rng.normal(size=(n, 2))), {"gamma": 0.3}, 0.03,
-        _over_atoms(*_lattice()), ns=(30, 100, 300), atoms=True,
+        _over_atoms(*_lattice()), ns=(30, 100), atoms=True,
     ),
     "coin": Population(
         lambda rng, n: COIN[0][rng.choice(3, size=n, p=COIN[1])], {"kernel": "linear"}, 0.1,
