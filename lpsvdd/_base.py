@@ -11,11 +11,13 @@ One sign convention throughout, scikit-learn's: a higher score is more normal,
 
 from __future__ import annotations
 
+import warnings
 from numbers import Real
 from typing import ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, OutlierMixin
+from sklearn.metrics import roc_auc_score
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from lpsvdd._validation import (
@@ -120,6 +122,26 @@ class KernelOneClass(OutlierMixin, BaseEstimator):
         """Fit and give +1 or -1 for the training samples themselves."""
         self.fit(X, y, **fit_params)
         return self.predict(X, diag=self.diag_fit_ if self.kernel == "precomputed" else None)
+
+    def score(self, X, y=None):
+        """Area under the ROC curve of the scores against labels +1 and -1.
+
+        This is what scikit-learn's searches maximise where no ``scoring`` is given. Without labels
+        no single number tells which description is better, so y is required (with labels of other
+        kinds the result is NaN and a warning); :class:`lpsvdd.LpSVDDCV` chooses parameters without
+        labels.
+        """
+        need = (
+            "score compares with labels: y must hold both +1 (targets) and -1 (outliers); "
+            "LpSVDDCV chooses parameters without labels"
+        )
+        if y is None:
+            raise ValueError(need)
+        labels, scores = np.asarray(y), self.score_samples(X)
+        if labels.dtype.kind not in "iuf" or set(np.unique(labels)) != {-1, 1}:
+            warnings.warn(need, UserWarning, stacklevel=2)
+            return float("nan")
+        return float(roc_auc_score(labels, scores))
 
     def rethreshold(self, X, *, quantile=None, false_alarm_rate=None, diag=None):
         """Move the threshold using held-out normal samples; the model itself is not refitted.

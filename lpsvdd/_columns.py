@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 #: Where models that hold another one keep it, fitted.
-HOLDERS = ("best_estimator_", "estimator_")
+HOLDERS = ("best_estimator_", "estimator_", "estimators_")
 
 
 def detector_inside(model: Any) -> tuple[list[Any], Any]:
@@ -22,10 +22,15 @@ def detector_inside(model: Any) -> tuple[list[Any], Any]:
             steps += [step for _, step in model.steps[:-1] if step not in (None, "passthrough")]
             model = model.steps[-1][1]
             continue
-        held = [getattr(model, name) for name in HOLDERS if hasattr(model, name)]
-        if not held:
+        held = next((getattr(model, name) for name in HOLDERS if hasattr(model, name)), None)
+        if held is None:
             break
-        model = held[0]
+        if isinstance(held, list):
+            if len(held) != 1:
+                what = f"{type(model).__name__} holds {len(held)} detectors"
+                raise ValueError(f"{what}; take one of them, such as .estimators_[0]")
+            held = held[0]
+        model = held
     if not hasattr(model, "centre_coef_"):
         what = type(model).__name__
         raise ValueError(

@@ -41,11 +41,14 @@ OUR_TYPES = (
     "lpsvdd.baselines.kpca.Components",
     "lpsvdd.baselines.kpca.KernelPCAOCC",
     "lpsvdd.baselines.svm.KernelSVM",
+    "lpsvdd.conformal.ConformalDetector",
     "lpsvdd.estimators.LpSVDD",
     "lpsvdd.openset.OpenSetClassifier",
     "lpsvdd.preprocessing.PositiveImputer",
     "lpsvdd.preprocessing.PositiveScaler",
     "lpsvdd.preprocessing.UnitNorm",
+    "lpsvdd.pyod_adapter.PyODDetector",
+    "lpsvdd.selection._search.LpSVDDCV",
     "lpsvdd.weighted.WeightedLpSVDD",
 )
 

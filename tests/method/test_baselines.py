@@ -55,6 +55,7 @@ every_detector = pytest.mark.parametrize("detector", DETECTORS, ids=IDS)
 
 @pytest.mark.parametrize("name", baselines.__all__)
 @pytest.mark.filterwarnings("ignore:y holds class labels:UserWarning")
+@pytest.mark.filterwarnings("ignore:score compares with labels:UserWarning")
 def test_scikit_learn_conventions(name):
     with pytest.warns(SkipTestWarning, match="array_api"):  # the one check that needs an opt-in
         check_estimator(getattr(baselines, name)())

@@ -11,8 +11,9 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from lpsvdd import LpSVDD, OpenSetClassifier, WeightedLpSVDD
+from lpsvdd import LpSVDD, LpSVDDCV, OpenSetClassifier, WeightedLpSVDD
 from lpsvdd.baselines import KernelMean
+from lpsvdd.conformal import ConformalDetector
 from lpsvdd.datasets import load
 from lpsvdd.explain import explain, nearest_support_vectors
 from lpsvdd.kernels import kernel_diagonal, kernel_matrix
@@ -152,6 +153,20 @@ def test_what_cannot_be_explained_says_so():
         rows = X @ X.T if getattr(model, "kernel", "") == "precomputed" else X
         with pytest.raises(ValueError, match=message):
             explain(model, rows)
+
+
+def test_models_that_hold_another_one():
+    search = make_pipeline(StandardScaler(), LpSVDDCV(gammas=[0.2, 0.5], random_state=0)).fit(X)
+    np.testing.assert_allclose(
+        explain(search, NEW).contributions.sum(axis=1), search.score_samples(NEW)
+    )
+    split = ConformalDetector(make_pipeline(StandardScaler(), LpSVDD()), random_state=0).fit(X)
+    held = split.estimators_[0]
+    found = explain(split, NEW)  # of the score behind the p-value
+    np.testing.assert_allclose(found.contributions.sum(axis=1), held.score_samples(NEW))
+    cross = ConformalDetector(LpSVDD(), method="cross", random_state=0).fit(X)
+    with pytest.raises(ValueError, match="holds 5 detectors; take one of them"):
+        explain(cross, NEW)
 
 
 def planted(rng: np.random.Generator, n_rows: int, n_columns: int):

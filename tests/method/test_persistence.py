@@ -21,8 +21,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 import lpsvdd
-from lpsvdd import LpSVDD, OpenSetClassifier, WeightedLpSVDD, baselines, load_model, save
+from lpsvdd import (
+    LpSVDD,
+    LpSVDDCV,
+    OpenSetClassifier,
+    WeightedLpSVDD,
+    baselines,
+    load_model,
+    save,
+)
 from lpsvdd._atomic import whole_file
+from lpsvdd.conformal import ConformalDetector
 from lpsvdd.persistence import (
     MEMBER,
     OUR_TYPES,
@@ -64,6 +73,9 @@ def rewrite(path, **members: bytes | None):
         WeightedLpSVDD(),
         make_pipeline(preprocessor(), LpSVDD(C=0.5)),
         make_pipeline(StandardScaler(), PCA(2), LpSVDD()),
+        LpSVDDCV(gammas=[0.1, 0.5], random_state=0),
+        ConformalDetector(make_pipeline(StandardScaler(), LpSVDD()), random_state=0),
+        ConformalDetector(LpSVDDCV(gammas=[0.1], cv=2), method="cross", n_folds=2, random_state=0),
         baselines.KernelMean(),
         baselines.GaussianProcessOCC(),
         baselines.KernelPCAOCC(),
