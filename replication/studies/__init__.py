@@ -1,6 +1,6 @@
 """The experiments that decide: each a pure job per task, each with its own table in ``results/``.
 
-``registry`` lists them. ``run_study`` computes one, or takes it from ``results/`` when that was
+``study.STUDIES`` lists them. ``run_study`` computes one, or takes it from ``results/`` when it was
 computed with the same parameters and computation version.
 """
 
@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
 import pandas as pd
@@ -20,9 +22,12 @@ from replication.results import read_record, read_table, results_folder, save_ta
 from replication.runner import HasKey, run
 from replication.store import differences
 from replication.studies.common import VariantTask
-from replication.studies.registry import STUDIES, Study
+from replication.studies.study import STUDIES, Study
 
 __all__ = ["STUDIES", "Study", "run_study", "save_study"]
+
+for _found in iter_modules(__path__):  # a module registers its studies when it is imported
+    import_module(f"{__name__}.{_found.name}")
 
 
 def _cost(task: HasKey) -> float:

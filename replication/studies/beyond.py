@@ -24,6 +24,7 @@ from replication.methods.registry import kernel_weights
 from replication.protocol import Options, Task, auc, split, trial_seed
 from replication.store import Row
 from replication.studies.common import VariantTask, contestant_rows
+from replication.studies.study import study
 from replication.trial import Trial, judge, load_split_data, prepare_rows
 
 # -- weights ----------------------------------------------------------------------------------
@@ -77,6 +78,13 @@ def weighted_cells(kernels: SplitKernels, weighting: str, p: float) -> list[Scor
     return svdd_path(kernels, costs, weigh=None if weighting == "none" else weigh)
 
 
+@study(
+    "Do sample weights help at any p, with clean training data and with outliers in them?",
+    tasks=weight_tasks,
+    names=("D2", "D3", "D7", "D8", "D11", "D17"),
+    trials=5,
+    parameters=WEIGHT_PARAMETERS,
+)
 def weighted_exponents(item: VariantTask) -> list[Row]:
     """Rows of every weighting at every exponent on one split."""
     trial = unlabelled_outliers(item)
@@ -205,6 +213,13 @@ def separation(scores: np.ndarray, unknown: np.ndarray) -> float:
     return auc(np.concatenate([scores, unknown]), y)
 
 
+@study(
+    "Do spheres tell known from unknown digits better than other classifiers?",
+    tasks=roles,
+    names=(),
+    trials=8,
+    parameters=DIGIT_PARAMETERS,
+)
 def openset_digits(task: Roles) -> list[Row]:
     """One row per contestant for one choice of digits."""
     pixels, labels = digits()

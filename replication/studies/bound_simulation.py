@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import product
 
 import numpy as np
@@ -33,6 +33,7 @@ from lpsvdd.kernels import kernel_matrix, squared_distances
 from lpsvdd.solver import solve
 from replication.paper import EXPONENTS, SETTINGS
 from replication.store import Row
+from replication.studies.study import simulation, study
 
 GAMMA, COST, TARGET_SHARE, DELTA = 0.1, 0.1, 0.8, 0.05
 FIT_AT_MOST = 200
@@ -271,6 +272,11 @@ def rounded(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(**{name: table[name].map(lambda v: float(f"{v:.12g}")) for name in numbers})
 
 
+@simulation(
+    "From which n on is each error bound below 1?",
+    name="bound_samplesize",
+    **parameters("SIZE_MARGINS", "SIZE_TARGETS"),
+)
 def sizes() -> pd.DataFrame:
     """Smallest n with a bound below the target for a Gaussian kernel (B = B_kappa = 1), no slack.
 
@@ -298,3 +304,23 @@ def sizes() -> pd.DataFrame:
             }
         )
     return rounded(pd.DataFrame(rows))
+
+
+study(
+    "In which share of the repetitions does each error bound hold?",
+    name="bound_coverage",
+    tasks=partial(samples, ns=COVERAGE_SIZES),
+    names=SETTINGS,
+    trials=REPETITIONS,
+    parameters=parameters("COVERAGE_SIZES", "COVERAGE_EXPONENTS"),
+    finish=coverage,
+)(partial(repetition, ps=COVERAGE_EXPONENTS))
+study(
+    "How large is each term of the bounds, and which p minimises them?",
+    name="bound_terms",
+    tasks=partial(samples, ns=(TERMS_SIZE,)),
+    names=SETTINGS,
+    trials=REPETITIONS,
+    parameters=parameters("TERMS_SIZE", "TERMS_EXPONENTS", "N_DRAWS"),
+    finish=terms,
+)(partial(repetition, ps=TERMS_EXPONENTS, n_draws=N_DRAWS))

@@ -11,6 +11,7 @@ r"""Where p matters: one condition of the training or validation rows changed at
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from replication.protocol import Task, split, trial_seed
 from replication.store import Row
 from replication.studies.common import VariantTask, contestant_rows, mean_cell, paper_path
 from replication.studies.ranges import FOUR, label, share_costs, share_path
+from replication.studies.study import FRESH, splits, study
 from replication.trial import Trial, judge, load_split_data, prepare, prepare_rows
 
 CONTAMINATION = (0.05, 0.1, 0.2)
@@ -34,14 +36,15 @@ CONDITIONS = (
     *(f"n = {n}" for n in SIZES),
     *(f"tails {t:g}" for t in TAILS),
 )
+PARAMETERS = {"conditions": CONDITIONS, "fractions": FRACTIONS, "four": FOUR, "p": EXPONENTS}
 
 
-def condition_tasks(names: list[str], trials: range) -> list[VariantTask]:
+def condition_tasks(names: list[str], trials: int) -> list[VariantTask]:
     """Every condition on every split."""
     return [
         VariantTask(Task(name, "pure", trial), condition)
         for name in names
-        for trial in trials
+        for trial in range(FRESH, FRESH + trials)
         for condition in CONDITIONS
     ]
 
@@ -103,6 +106,12 @@ def fewer(trial: Trial, cells: list[ScoredCell], fraction: float) -> tuple[Trial
     return replace(trial, y_validation=trial.y_validation[rows]), smaller
 
 
+@study(
+    "Under which conditions does p matter?",
+    tasks=condition_tasks,
+    trials=8,
+    parameters=PARAMETERS,
+)
 def conditions(variant: VariantTask) -> list[Row]:
     """Rows of four contestants under one condition, "as is" with fewer validation rows too."""
     trial = changed(variant)
@@ -126,6 +135,12 @@ def conditions(variant: VariantTask) -> list[Row]:
     return rows
 
 
+@study(
+    "Does a larger validation set help?",
+    tasks=partial(splits, first=100),
+    trials=20,
+    parameters=PARAMETERS,
+)
 def validation_size(task: Task) -> list[Row]:
     """lp on the paper's grid and l1 on forty shares, by the size of the validation set."""
     trial = prepare(task)
@@ -139,6 +154,3 @@ def validation_size(task: Task) -> list[Row]:
         for fraction in FRACTIONS
     }
     return contestant_rows(task, judged)
-
-
-PARAMETERS = {"conditions": CONDITIONS, "fractions": FRACTIONS, "four": FOUR, "p": EXPONENTS}

@@ -14,22 +14,29 @@ import pandas as pd
 from scipy.stats import spearmanr
 
 from lpsvdd.solver import solve_path
+from replication.methods.grids import NUS
 from replication.paper import COSTS, EXPONENTS
 from replication.protocol import Task
 from replication.store import Row
 from replication.studies.common import (
+    LARGE_NUS,
     contestant_rows,
     is_feasible,
     mean_cell,
     nu_path,
     paper_path,
 )
+from replication.studies.study import GRID, study
 from replication.trial import chosen, judge, outcome, prepare
 
 SUPPORT_LEVEL = 1e-6
 """A multiplier counts as zero below this share of the largest one."""
 
 
+@study(
+    "Does lp beat l1 and l2 when all range from the hard ball to the kernel mean?",
+    parameters=GRID | {"nu": NUS, "nu_large": LARGE_NUS},
+)
 def fair_grid(task: Task) -> list[Row]:
     """Rows of seven contestants on one split."""
     trial = prepare(task)
@@ -57,6 +64,30 @@ def fair_grid(task: Task) -> list[Row]:
     return rows
 
 
+def summarise_support(rows: pd.DataFrame) -> pd.DataFrame:
+    """Over the trials: mean share of support vectors, median R^2, share of cells with R^2 < 0."""
+    rows = rows.astype({"support": float, "radius_sq": float})
+    rows["negative_radius"] = np.where(rows["feasible"], rows["radius_sq"] < 0, np.nan)
+    grouped = rows.groupby(["dataset", "p", "c"], sort=False)
+    table = grouped.agg(
+        trials=("feasible", "size"),
+        feasible=("feasible", "sum"),
+        support_mean=("support", "mean"),
+        radius_sq_median=("radius_sq", "median"),
+        negative_radius=("negative_radius", "mean"),
+    ).reset_index()
+    table["support_mean"] = table["support_mean"].round(4)
+    table["radius_sq_median"] = table["radius_sq_median"].map(
+        lambda value: value if np.isnan(value) else float(f"{value:.4g}")
+    )
+    return table
+
+
+@study(
+    "How do the number of support vectors and R^2 depend on p and c?",
+    parameters=GRID | {"level": SUPPORT_LEVEL},
+    finish=summarise_support,
+)
 def support(task: Task) -> list[Row]:
     """Support vectors and R^2 of every cell of the paper's grid, p = 1 included."""
     problem = prepare(task).kernels
@@ -77,25 +108,7 @@ def support(task: Task) -> list[Row]:
     return rows
 
 
-def summarise_support(rows: pd.DataFrame) -> pd.DataFrame:
-    """Over the trials: mean share of support vectors, median R^2, share of cells with R^2 < 0."""
-    rows = rows.astype({"support": float, "radius_sq": float})
-    rows["negative_radius"] = np.where(rows["feasible"], rows["radius_sq"] < 0, np.nan)
-    grouped = rows.groupby(["dataset", "p", "c"], sort=False)
-    table = grouped.agg(
-        trials=("feasible", "size"),
-        feasible=("feasible", "sum"),
-        support_mean=("support", "mean"),
-        radius_sq_median=("radius_sq", "median"),
-        negative_radius=("negative_radius", "mean"),
-    ).reset_index()
-    table["support_mean"] = table["support_mean"].round(4)
-    table["radius_sq_median"] = table["radius_sq_median"].map(
-        lambda value: value if np.isnan(value) else float(f"{value:.4g}")
-    )
-    return table
-
-
+@study("Which p is chosen, how often, and what does choosing it cost?", parameters=GRID)
 def choice_of_p(task: Task) -> list[Row]:
     """Tuned p against every fixed p, c tuned in all cases."""
     trial = prepare(task)

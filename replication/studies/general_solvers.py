@@ -16,6 +16,7 @@ tables. Cells that failed count with the time they took to fail.
 from __future__ import annotations
 
 import time
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -24,9 +25,10 @@ from lpsvdd.solver import certify, solve, solve_path
 from replication.experiment import paper_methods
 from replication.methods import ScoredCell
 from replication.methods.paths import centre_cell
-from replication.paper import COSTS, EXPONENTS, TRIALS
+from replication.paper import COSTS, EXPONENTS, SETTINGS, TRIALS
 from replication.protocol import Task, select
 from replication.store import Row
+from replication.studies.study import GRID, splits, study
 from replication.trial import Trial, judge, outcome, prepare
 
 SOLVERS = ("CLARABEL", "ECOS", "SCS")
@@ -45,6 +47,12 @@ def _aucs(trial: Trial, alpha: np.ndarray) -> Row:
     return {"auc_val": found["auc_val"], "auc": found["auc"]}
 
 
+@study(
+    "What do CVXPY's solvers return on the paper's grid?",
+    names=DATASETS,
+    trials=FIRST_TRIALS,
+    parameters=GRID | {"solvers": SOLVERS},
+)
 def cvxpy_grid(task: Task) -> list[Row]:
     """One row per cell and solver, and one per cell for the certified solution ("own")."""
     from lpsvdd.reference import solve_dual
@@ -87,6 +95,12 @@ def selections(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(table)
 
 
+@study(
+    "How long does one cell take through CVXPY, and here?",
+    tasks=partial(splits, settings=SETTINGS),
+    trials=1,
+    parameters={"sample": TIMED_CELLS, "large": LARGE},
+)
 def cvxpy_time(task: Task) -> list[Row]:
     """Seconds of one solve per sampled cell, by both solvers."""
     from lpsvdd.reference import solve_dual

@@ -16,13 +16,14 @@ from scipy.spatial.distance import cdist
 
 from lpsvdd.datasets.generate import CENTRES, waveform
 from lpsvdd.solver import solve_path
-from replication.experiment import paper_methods
+from replication.experiment import all_datasets, paper_methods
 from replication.methods import METHODS, ScoredCell, SplitKernels
 from replication.methods.paths import centre_cell, svdd_path
-from replication.paper import COSTS, EXPONENTS
+from replication.paper import COSTS, EXPONENTS, SETTINGS
 from replication.protocol import Task, split, trial_seed
 from replication.store import Row
 from replication.studies.common import VariantTask, contestant_rows
+from replication.studies.study import FRESH, splits, study
 from replication.trial import chosen, judge, outcome, prepare, prepare_rows
 
 DENSITIES = (
@@ -38,6 +39,7 @@ DENSITIES = (
 SAME = 0.005
 """AUC points below which two values print alike."""
 DRAWS = 8
+PARAMETERS = {"densities": DENSITIES, "p": EXPONENTS, "c": COSTS, "draws": DRAWS}
 
 
 def density_weight(kernels: SplitKernels, k: int, form: str) -> np.ndarray:
@@ -63,6 +65,22 @@ def density_weight(kernels: SplitKernels, k: int, form: str) -> np.ndarray:
     }[form]
 
 
+def summarise_densities(rows: pd.DataFrame) -> pd.DataFrame:
+    """Per set and form: mean AUC, that of l1, and the share of splits on which they are equal."""
+    rows = rows.assign(equal=(rows["auc"] - rows["l1"]).abs() < SAME)
+    grouped = rows.groupby(["dataset", "form"], sort=False)
+    table = grouped.agg(
+        splits=("trial", "size"), auc=("auc", "mean"), l1=("l1", "mean"), equal=("equal", "mean")
+    )
+    return table.round(4).reset_index()
+
+
+@study(
+    "Which density weight makes DW-SVDD equal to l1-SVDD?",
+    names=tuple(name for name in all_datasets() if name not in ("D4", "D20")),
+    parameters=PARAMETERS,
+    finish=summarise_densities,
+)
 def density_weights(task: Task) -> list[Row]:
     """Each form of the weight against l1 on the same split, costs and neighbours of the table."""
     trial = prepare(task)
@@ -80,16 +98,12 @@ def density_weights(task: Task) -> list[Row]:
     return rows
 
 
-def summarise_densities(rows: pd.DataFrame) -> pd.DataFrame:
-    """Per set and form: mean AUC, that of l1, and the share of splits on which they are equal."""
-    rows = rows.assign(equal=(rows["auc"] - rows["l1"]).abs() < SAME)
-    grouped = rows.groupby(["dataset", "form"], sort=False)
-    table = grouped.agg(
-        splits=("trial", "size"), auc=("auc", "mean"), l1=("l1", "mean"), equal=("equal", "mean")
-    )
-    return table.round(4).reset_index()
-
-
+@study(
+    "Does l2 with a fixed cost fit the printed column?",
+    tasks=partial(splits, settings=SETTINGS, first=FRESH),
+    trials=8,
+    parameters=PARAMETERS,
+)
 def fixed_cost(task: Task) -> list[Row]:
     """l2 with each cost fixed (c1 = c2 with negatives) and tuned, and lp tuned."""
     trial = prepare(task)
@@ -120,6 +134,14 @@ def waveform_tasks(names: list[str], trials: int) -> list[VariantTask]:
     ]
 
 
+@study(
+    "Which class and draw of the waveforms fit the printed row of D8?",
+    name="waveform",
+    tasks=waveform_tasks,
+    names=("D8",),
+    trials=2,
+    parameters=PARAMETERS,
+)
 def waveforms(variant: VariantTask) -> list[Row]:
     """All methods of a table on one draw with one class as target."""
     task = variant.task
@@ -140,6 +162,3 @@ def waveforms(variant: VariantTask) -> list[Row]:
         | outcome(chosen(judge(trial, method.run(trial.kernels))))
         for method in paper_methods(task.setting)
     ]  # fmt: skip
-
-
-PARAMETERS = {"densities": DENSITIES, "p": EXPONENTS, "c": COSTS, "draws": DRAWS}

@@ -18,6 +18,7 @@ of diag(Q); the solver and its certificate need nothing else.
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -30,12 +31,17 @@ from replication.paper import COSTS, EXPONENTS
 from replication.protocol import Task
 from replication.store import Row
 from replication.studies.common import contestant_rows, mean_cell
+from replication.studies.study import GRID, splits, study
 from replication.trial import judge, prepare
 
 WIDE_EXPONENTS = (8 / 7, 3 / 2, 2.0, 5.0)
 WIDE_COSTS = (1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3)
 WEIGHT_LEVEL = 1e-4
 """Negatives count as weightless when their multipliers sum to less than this (positives: >= 1)."""
+
+
+_SPLITS = partial(splits, settings=("negatives",))
+_PARAMETERS = GRID | {"wide_p": WIDE_EXPONENTS, "wide_c": WIDE_COSTS}
 
 
 def solve_grids(kernels: SplitKernels) -> dict[str, list[Solution]]:
@@ -75,6 +81,11 @@ def sum_to_one(kernels: SplitKernels, p: float, c: float, c_neg: float) -> Solut
     return solve(signed, p=p, c=np.where(y > 0, c, c_neg))
 
 
+@study(
+    "In how many grid cells do labelled negatives carry any weight?",
+    tasks=_SPLITS,
+    parameters=_PARAMETERS,
+)
 def negative_weight(task: Task) -> list[Row]:
     """One row per grid."""
     kernels = prepare(task).kernels
@@ -107,6 +118,7 @@ def _sum_to_one_cells(kernels: SplitKernels) -> list[ScoredCell]:
     ]
 
 
+@study("What do negatives add, in this model and in others?", tasks=_SPLITS, parameters=_PARAMETERS)
 def negative_contest(task: Task) -> list[Row]:
     """Rows of all contestants on one split."""
     trial = prepare(task)

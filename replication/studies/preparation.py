@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from functools import cache
 
-from replication.experiment import paper_methods
+from replication.experiment import paper_methods, signature
 from replication.methods import METHODS, Method
 from replication.protocol import DEFAULTS, Options, Task
 from replication.store import Row
 from replication.studies.common import VariantTask
+from replication.studies.study import study
 from replication.trial import chosen, judge, outcome, prepare
 
 VARIANTS: dict[str, Options] = {
@@ -47,6 +48,9 @@ TARGETS: dict[str, tuple[str, Options]] = {
     "D12 as catalogued": ("D12", DEFAULTS),
     "D19 as catalogued": ("D19", DEFAULTS),
 }
+
+
+_METHODS = signature("pure", DEFAULTS, paper_methods("pure"))["methods"]
 
 
 @cache
@@ -92,11 +96,22 @@ def _rows(item: VariantTask, methods: tuple[Method, ...]) -> list[Row]:
     return found
 
 
+@study(
+    "What are unit norm, kernel width, kernel formula and split sizes worth?",
+    tasks=preparation_tasks,
+    parameters={"methods": _METHODS, "variants": list(VARIANTS)},
+)
 def preparation(item: VariantTask) -> list[Row]:
     """Test AUC of each method under one variant of the protocol."""
     return _rows(item, _methods(item.variant in ALL_METHODS))
 
 
+@study(
+    "Which target class fits the printed rows of D1, D18, D12 and D19?",
+    tasks=target_tasks,
+    names=("D1", "D18", "D12", "D19"),
+    parameters={"methods": _METHODS, "targets": list(TARGETS)},
+)
 def targets(item: VariantTask) -> list[Row]:
     """Test AUC of each method of the paper for one target class."""
     return _rows(item, _methods(True))

@@ -14,6 +14,7 @@ depend on c, and it is the solution wherever c p sum_pos d_i^(p-1) <= 1.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from replication.paper import COSTS, EXPONENTS
 from replication.protocol import Task
 from replication.store import Row
 from replication.studies.common import contestant_rows
+from replication.studies.study import FRESH, splits, study
 from replication.trial import judge, prepare
 
 WEIGHTINGS = {"P-SVDD": "position", "DW-SVDD": "density", "GL-SVDD": "global-local"}
@@ -32,6 +34,7 @@ SMALL_COST = 1e-30
 """A cost at which R^2 = 0 for certain: the centre of that branch is the same at any cost."""
 
 Readings = dict[str, list[ScoredCell]]
+PARAMETERS = {"p": EXPONENTS, "c": COSTS, "methods": list(WEIGHTINGS)}
 
 
 def zero_branch(kernels: SplitKernels, p: float) -> tuple[np.ndarray, float]:
@@ -80,6 +83,20 @@ def weighted_readings(kernels: SplitKernels, setting: str, name: str) -> Reading
     return {"free": free, "nonnegative": kept}
 
 
+@study(
+    "What does R^2 >= 0, or half of every cost, change without negatives?",
+    name="radius_pure",
+    tasks=partial(splits, first=FRESH),
+    trials=15,
+    parameters=PARAMETERS,
+)
+@study(
+    "What does R^2 >= 0, or half of every cost, change with negatives?",
+    name="radius_negatives",
+    tasks=partial(splits, settings=("negatives",), first=FRESH),
+    trials=5,
+    parameters=PARAMETERS,
+)
 def radius_rule(task: Task) -> list[Row]:
     """Rows of every method of the SVDD family under each reading."""
     trial = prepare(task)
@@ -101,6 +118,3 @@ def radius_rule(task: Task) -> list[Row]:
         for reading, cells in found.items()
     }
     return contestant_rows(task, judged)
-
-
-PARAMETERS = {"p": EXPONENTS, "c": COSTS, "methods": list(WEIGHTINGS)}

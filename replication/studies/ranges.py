@@ -21,6 +21,8 @@ support vectors, and how far the first cell is from the hard ball and the last f
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from lpsvdd.solver import Solution, solve_path
@@ -31,6 +33,7 @@ from replication.paper import COSTS, EXPONENTS
 from replication.protocol import Task
 from replication.store import Row
 from replication.studies.common import contestant_rows, mean_cell, paper_path
+from replication.studies.study import FRESH, splits, study
 from replication.trial import judge, prepare
 
 SHARES = tuple(k / 32 for k in range(32))
@@ -48,6 +51,10 @@ WEIGHTED = {
 TARGETS = (0.1, 0.25, 0.5, 0.75)
 ON_BOUNDARY = 1e-6
 """A slack below this share of the spread of d counts as none."""
+PARAMETERS = {
+    "p": EXPONENTS, "c": COSTS, "shares": SHARES, "beyond": BEYOND, "four": FOUR,
+    "weighted": {name: len(cells) for name, cells in WEIGHTED.items()}, "targets": TARGETS,
+}  # fmt: skip
 
 
 def distances_to_mean(kernels: SplitKernels) -> np.ndarray:
@@ -92,6 +99,12 @@ def label(p: float) -> str:
     return f"p = {p:.4g}, 40 shares"
 
 
+@study(
+    "Does lp beat each fixed p and the weighted methods over the same range?",
+    tasks=partial(splits, first=FRESH),
+    trials=20,
+    parameters=PARAMETERS,
+)
 def common_range(task: Task) -> list[Row]:
     """Rows of all contestants on one split (see ``plans/common_range.md``)."""
     trial = prepare(task)
@@ -119,6 +132,11 @@ def common_range(task: Task) -> list[Row]:
     return contestant_rows(task, contestants)
 
 
+@study(
+    "How many support vectors has each p at the same share outside?",
+    trials=3,
+    parameters=PARAMETERS,
+)
 def matched_sparsity(task: Task) -> list[Row]:
     """Per exponent: support vectors at given shares outside, and the ends of the range."""
     kernels = prepare(task).kernels
@@ -156,9 +174,3 @@ def matched_sparsity(task: Task) -> list[Row]:
         }
         rows.append(row)
     return rows
-
-
-PARAMETERS = {
-    "p": EXPONENTS, "c": COSTS, "shares": SHARES, "beyond": BEYOND, "four": FOUR,
-    "weighted": {name: len(cells) for name, cells in WEIGHTED.items()}, "targets": TARGETS,
-}  # fmt: skip

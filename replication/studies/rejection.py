@@ -29,6 +29,7 @@ from tqdm import tqdm
 from lpsvdd import LpSVDD, weights
 from lpsvdd.bounds import cost_for_rate, determining_points, rejection_risk
 from lpsvdd.kernels import half_mean_distance, kernel_matrix, rbf_gamma, squared_distances
+from replication.studies.study import simulation
 
 MASTER_SEED = 15
 BETAS = (0.05, 0.5)
@@ -182,6 +183,11 @@ def repetition(name: str, n: int, number: int) -> Rows:
     return rows
 
 
+@simulation(
+    "Does the interval for the risk of rejection cover as proved?",
+    name="rejection_coverage",
+    master_seed=MASTER_SEED,
+)
 def coverage(repetitions: int = 1000, names: Sequence[str] | None = None) -> pd.DataFrame:
     """One row for each population, n, p, C: shares of misses and means over the repetitions.
 
@@ -306,6 +312,11 @@ def _with_share(X: np.ndarray, share: float, **options: Any) -> LpSVDD:
     return model
 
 
+@simulation(
+    "What happens to the interval where a condition of the theorem is not met?",
+    name="rejection_conditions",
+    master_seed=MASTER_SEED,
+)
 def conditions(
     repetitions: int = 1000,
     cases: Sequence[tuple[str, float]] = (("Gaussian", 1.0), ("Gaussian", 2.0), ("clusters", 2.0)),

@@ -38,6 +38,7 @@ from replication.studies.rejection import (
     generator,
     true_risk,
 )
+from replication.studies.study import simulation, study
 
 BETA = 0.05
 MARGIN, MARGINS = 0.5, (0.05, 0.1, 0.2, 0.5, 1.0)
@@ -90,6 +91,11 @@ def statements(n: int, number: int, p: float = 4 / 3, nu: float = 0.1) -> Rows:
     return [{"n": n, **row} for row in rows]
 
 
+@simulation(
+    "What is the interval worth beside other statements about a ball?",
+    name="rejection_compare",
+    master_seed=MASTER_SEED,
+)
 def compare(
     ns: Sequence[int] = (50, 200, 1000), repetitions: Sequence[int] = (500, 500, 100)
 ) -> pd.DataFrame:
@@ -140,6 +146,11 @@ def curve(n: int, number: int) -> Rows:
     return rows
 
 
+@simulation(
+    "How do risk, interval and bounds depend on p and c?",
+    name="rejection_curves",
+    master_seed=MASTER_SEED,
+)
 def curves(
     ns: Sequence[int] = (50, 200, 1000), repetitions: Sequence[int] = (20, 20, 10)
 ) -> pd.DataFrame:
@@ -159,6 +170,20 @@ DATA_SETTINGS = ((1.0, 0.1), (4 / 3, 0.1), (2.0, 0.1))
 MOST, ASIDE, SLACK, LEVEL = 500, 0.2, 0.03, 0.99
 
 
+def parameters() -> dict[str, Any]:
+    """What decides the numbers of the data-set table beside the job's code."""
+    return {
+        "settings": [list(one) for one in DATA_SETTINGS], "most": MOST, "aside": ASIDE,
+        "slack": SLACK, "level": LEVEL, "beta": BETA, "master_seed": MASTER_SEED,
+    }  # fmt: skip
+
+
+@study(
+    "Does the interval for the risk of rejection agree with held-out targets?",
+    name="rejection_datasets",
+    trials=20,
+    parameters=parameters(),
+)
 def datasets_job(task: Task) -> list[Row]:
     """One random half of the targets trains, the other measures the rejection rate.
 
@@ -195,11 +220,3 @@ def datasets_job(task: Task) -> list[Row]:
                 "corrected": corrected, "gap": model.duality_gap_,
             })  # fmt: skip
     return rows
-
-
-def parameters() -> dict[str, Any]:
-    """What decides the numbers of the data-set table beside the job's code."""
-    return {
-        "settings": [list(one) for one in DATA_SETTINGS], "most": MOST, "aside": ASIDE,
-        "slack": SLACK, "level": LEVEL, "beta": BETA, "master_seed": MASTER_SEED,
-    }  # fmt: skip

@@ -20,19 +20,21 @@ from replication.paper import COSTS, EXPONENTS
 from replication.protocol import Options, Task, resolved
 from replication.store import Row
 from replication.studies.common import VariantTask, paper_path
+from replication.studies.study import FRESH, study
 from replication.trial import Trial, judge, prepare
 
 STEPS = 60
 CONTROL = (4.5, 15.5, 30.5, 45.5)
 WIDTHS = (0.5, 1.0, 2.0)
+PARAMETERS = {"p": EXPONENTS, "c": COSTS, "steps": STEPS, "control": CONTROL, "widths": WIDTHS}
 
 
-def relabelling_tasks(names: list[str], trials: range) -> list[VariantTask]:
+def relabelling_tasks(names: list[str], trials: int) -> list[VariantTask]:
     """Every split at three widths."""
     return [
         VariantTask(Task(name, "pure", trial), f"width {width:g}", Options(width_factor=width))
         for name in names
-        for trial in trials
+        for trial in range(FRESH, FRESH + trials)
         for width in WIDTHS
     ]
 
@@ -46,6 +48,28 @@ def _normal_ranks(trial: Trial, cells) -> tuple[np.ndarray, np.ndarray]:
     return ranks / np.where(norms > 0, norms, 1.0), np.array([c.auc for c in judge(trial, cells)])
 
 
+def summarise(rows: pd.DataFrame) -> pd.DataFrame:
+    """Over the splits: median and least correlation, median nu, mean and mean absolute AUC left."""
+    rows = rows.assign(size=rows["left"].abs())
+    grouped = rows.groupby(["dataset", "width", "p", "c"], sort=False)
+    table = grouped.agg(
+        splits=("trial", "size"),
+        correlation=("correlation", "median"),
+        least_correlation=("correlation", "min"),
+        nu=("nu", "median"),
+        left=("left", "mean"),
+        size=("size", "mean"),
+    )
+    return table.round(4).reset_index()
+
+
+@study(
+    "Is there an l1 model that ranks as (p, c) does?",
+    tasks=relabelling_tasks,
+    trials=6,
+    parameters=PARAMETERS,
+    finish=summarise,
+)
 def relabelling(variant: VariantTask) -> list[Row]:
     """Rows (p, c): the best rank correlation over nu, that nu, and the AUC left over."""
     trial = prepare(variant.task, variant.options)
@@ -84,21 +108,3 @@ def relabelling(variant: VariantTask) -> list[Row]:
         }
         for i, (p, c) in enumerate(keys)
     ]
-
-
-def summarise(rows: pd.DataFrame) -> pd.DataFrame:
-    """Over the splits: median and least correlation, median nu, mean and mean absolute AUC left."""
-    rows = rows.assign(size=rows["left"].abs())
-    grouped = rows.groupby(["dataset", "width", "p", "c"], sort=False)
-    table = grouped.agg(
-        splits=("trial", "size"),
-        correlation=("correlation", "median"),
-        least_correlation=("correlation", "min"),
-        nu=("nu", "median"),
-        left=("left", "mean"),
-        size=("size", "mean"),
-    )
-    return table.round(4).reset_index()
-
-
-PARAMETERS = {"p": EXPONENTS, "c": COSTS, "steps": STEPS, "control": CONTROL, "widths": WIDTHS}

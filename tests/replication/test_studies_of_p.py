@@ -73,7 +73,7 @@ def test_support_vectors_above_p_1_are_the_points_outside():
 
 def test_relabelling_finds_an_l1_model_that_is_itself():
     """The hard ball and the mean are l1 models: cells that reach them correlate perfectly."""
-    task = relabelling.relabelling_tasks(["D7"], range(1))[1]
+    task = relabelling.relabelling_tasks(["D7"], 1)[1]
     table = pd.DataFrame(relabelling.relabelling(task)).set_index(["p", "c"])
     assert len(table) == 40 + len(relabelling.CONTROL)
     assert table.loc[(1.0323, 1e-3), "correlation"] > 0.9999
