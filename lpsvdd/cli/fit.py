@@ -153,6 +153,14 @@ def fit(
         str,
         typer.Option(help="A number, half-mean-distance, scale or auto.", rich_help_panel=MODEL),
     ] = "half-mean-distance",
+    tune: Annotated[
+        bool,
+        typer.Option(
+            "--tune",
+            help="Choose the width of the Gaussian kernel by cross-validation without labels.",
+            rich_help_panel=MODEL,
+        ),
+    ] = False,
     contamination: Annotated[
         float | None,
         typer.Option(
@@ -245,6 +253,8 @@ def fit(
             gamma=_gamma(gamma),
             contamination=contamination,
         )
+        if tune:
+            detector = _search(detector, negatives, cost is not None)
         pipeline = make_model(roles, detector, standardise=standardise, unit_norm=unit_norm)
         # The report says itself what a negative R^2 means.
         with warnings_as_notes(notes, except_for="radius_sq_"):
@@ -267,7 +277,7 @@ def fit(
             written.append(plot)
         lines = [
             line("data", size_line(rows.table, len(rows), len(roles.features), rows.y)),
-            *model_lines(pipeline[-1]),
+            *model_lines(getattr(pipeline[-1], "best_estimator_", pipeline[-1])),
             *accepted_lines(scored, rows.y, " (fitted rows included)"),
             *(f"note: {note}" for note in notes),
             *(f"wrote {path}" for path in written),
@@ -335,6 +345,25 @@ def train(pipeline: Pipeline, rows: Rows, negatives: bool) -> None:
     if not negatives and y is not None:
         X, y = X[y > 0], None
     pipeline.fit(X, None if y is None else np.asarray(y))
+
+
+def _search(detector: Any, negatives: bool, costs: bool) -> Any:
+    """The search over widths in place of a detector with a given one."""
+    from lpsvdd import LpSVDDCV
+
+    fixed = {
+        "--gamma": not isinstance(detector.gamma, str),
+        "--C": costs,
+        "--kernel": detector.kernel != "rbf",
+        "--negatives": negatives,
+    }
+    for option, given in fixed.items():
+        if given:
+            raise ValueError(
+                f"--tune chooses a Gaussian kernel for --p and --nu; leave out {option}"
+            )
+    shares = "auto" if detector.nu is None else [detector.nu]
+    return LpSVDDCV(p=detector.p, nus=shares, contamination=detector.contamination, random_state=0)
 
 
 def _gamma(text: str) -> float | str:

@@ -379,3 +379,19 @@ def test_help_names_every_option_and_an_example():
     assert done.exit_code == 0
     for word in ("--label", "--negatives", "--nu", "--unit-norm", "--sep", "--model", "Example:"):
         assert word in done.output
+
+
+def test_tuning_chooses_the_width_without_labels(table, frame, tmp_path):
+    saved = tmp_path / "m.lpsvdd"
+    options = ("--label", "kind", "--target", "a", "--tune", "--model", saved)
+    done = run(table, *options, "--p", 1.5, "--nu", 0.2)
+    assert done.exit_code == 0, done.output
+    search = load_model(saved)[-1]
+    assert f"gamma = {search.best_params_['gamma']:.4g}" in done.output
+    assert search.best_params_["p"] == 1.5 and search.best_params_["nu"] == 0.2
+    assert "32 of 40 targets (80.0 %)" in done.output
+    again = CliRunner().invoke(build(), ["score", str(saved), str(table)])
+    assert again.exit_code == 0 and again.stdout.count("\n") == 53
+    for words in (("--gamma", 0.5), ("--C", 1), ("--kernel", "linear"), ("--negatives",)):
+        message = f"--tune chooses a Gaussian kernel for --p and --nu; leave out {words[0]}"
+        check_error(run(table, "--label", "kind", "--target", "a", "--tune", *words), message)
