@@ -290,16 +290,22 @@ def test_readme_fits_a_screen_and_shows_the_two_commands():
         assert (ROOT / target).exists(), target
 
 
-def test_readme_example_runs():
+def test_readme_example_runs(tmp_path):
     (example,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.S)
     statements = [line for line in example.splitlines() if line.strip()]
     assert len([line for line in statements if not line.startswith(("import", "from"))]) <= 10
     run = subprocess.run(
-        [sys.executable, "-W", "error", "-c", example], capture_output=True, text=True, check=False
+        [sys.executable, "-W", "error", "-c", example],
+        cwd=tmp_path,  # it saves a model
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert run.returncode == 0, run.stderr
     (auc,) = re.findall(r"AUC (\d\.\d\d)", run.stdout)
     assert float(auc) > 0.8
+    assert (tmp_path / "wine.lpsvdd").is_file()
 
 
 def test_contributing_names_files_that_exist():
