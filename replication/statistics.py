@@ -10,6 +10,9 @@ Nemenyi: two methods differ when their average ranks differ by more than
 
     CD = q_alpha sqrt(k (k+1) / (6 N)),   q_alpha = studentised range quantile / sqrt(2).
 
+Clusters: D9, D12 and D19 are one table, D15 is the complete rows of D18. Averages are over data
+sets; their intervals resample whole clusters, so related sets do not count as independent.
+
 References: Friedman (1937); Iman and Davenport (1980); Demsar, JMLR 7 (2006).
 """
 
@@ -26,6 +29,11 @@ from scipy import stats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+RESAMPLES = 10_000
+RELATED = {"D12": "D9", "D19": "D9", "D15": "D18"}
+"""Data sets that share rows with another one, and the set that names their cluster."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +58,38 @@ class Interval:
     n: int
     wins: int
     losses: int
+
+
+def cluster_of(dataset: str) -> str:
+    """Name of the cluster of related data sets."""
+    return RELATED.get(dataset, dataset)
+
+
+def cluster_draws(values: pd.Series, resamples: int, seed: int) -> np.ndarray:
+    """Means over data sets of resampled clusters."""
+    groups = values.groupby([cluster_of(name) for name in values.index])
+    sums, sizes = groups.sum().to_numpy(), groups.size().to_numpy()
+    drawn = np.random.default_rng(seed).integers(len(sums), size=(resamples, len(sums)))
+    return sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1)
+
+
+def cluster_interval(values: pd.Series, *, level: float = 0.95, seed: int = 0) -> Interval:
+    """Mean over data sets (the index) with a percentile interval that resamples clusters.
+
+    One value alone has no interval: its ends are NaN.
+    """
+    low = high = np.nan
+    if len(values) > 1:
+        tail = 50.0 * (1.0 - level)
+        low, high = np.percentile(cluster_draws(values, RESAMPLES, seed), [tail, 100.0 - tail])
+    return Interval(
+        mean=float(values.mean()),
+        low=float(low),
+        high=float(high),
+        n=len(values),
+        wins=int((values > 0).sum()),
+        losses=int((values < 0).sum()),
+    )
 
 
 def ranks(matrix: pd.DataFrame) -> pd.DataFrame:
@@ -179,7 +219,7 @@ def paired_differences(
 
     Within a data set the trials are resampled; the trials share rows of one table, so these
     intervals describe the spread over splits, not over fresh data. In the last line ("all") the
-    data sets' mean differences are resampled.
+    data sets' mean differences are resampled, cluster by cluster.
     """
     matrix = trial_matrix(rows)
     for name in (first, second):
@@ -194,7 +234,7 @@ def paired_differences(
         if len(values) > 1:
             lines.append({"dataset": name, **vars(mean_interval(values, level=level, seed=seed))})
     if len(means) > 1:
-        overall = mean_interval(np.array(means), level=level, seed=seed)
+        overall = cluster_interval(pd.Series(means, index=names), level=level, seed=seed)
         lines.append({"dataset": "all", **vars(overall)})
     return pd.DataFrame(lines)
 
@@ -205,4 +245,4 @@ def paired_interval(
     """Mean difference of two methods (or contestants) over data sets, each averaged over trials."""
     rows = rows.rename(columns={"contestant": "method"})
     matrix = trial_matrix(rows[~rows["dataset"].isin(leave_out)])
-    return mean_interval((matrix[first] - matrix[second]).groupby("dataset").mean().dropna())
+    return cluster_interval((matrix[first] - matrix[second]).groupby("dataset").mean().dropna())

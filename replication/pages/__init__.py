@@ -17,12 +17,13 @@ import numpy as np
 import pandas as pd
 
 from replication.backends import Local
+from replication.evidence import compare_over_sets, difference_by_set, signed_rank
 from replication.experiment import paper_methods
 from replication.methods import Method
 from replication.methods.grids import grid
-from replication.paper import COSTS, EXPONENTS
+from replication.paper import COSTS, EXPONENTS, TRIALS
 from replication.results import read_record, read_table, results_folder, stored_table
-from replication.statistics import paired_interval
+from replication.statistics import paired_interval, signed
 from replication.studies import run_study
 from replication.tables import method_label, wide
 
@@ -151,7 +152,7 @@ def by_method(table: pd.DataFrame) -> pd.DataFrame:
     """Per method over the data sets: mean and mean absolute difference, correlation with print."""
     lines = []
     for name, part in table.groupby("method", sort=False):
-        spread = np.sqrt((part["auc_sd"] ** 2 + part["printed_sd"] ** 2) / part["trials"])
+        spread = np.sqrt(part["auc_sd"] ** 2 / part["trials"] + part["printed_sd"] ** 2 / TRIALS)
         known = part["printed_mean"].notna()
         lines.append(
             {
@@ -163,6 +164,30 @@ def by_method(table: pd.DataFrame) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(lines).set_index("method")
+
+
+def decisions(rows: pd.DataFrame, pairs: Iterable[tuple[str, str]]) -> pd.DataFrame:
+    """One line per pair: difference, 95 % interval, what it says, power, Bayesian probabilities."""
+    rows = rows.rename(columns={"contestant": "method"})
+    lines = []
+    for first, second in pairs:
+        values = difference_by_set(rows, first, second)
+        found, bayes = compare_over_sets(values), signed_rank(values)
+        lines.append(
+            {
+                "pair": f"{method_label(first)} − {method_label(second)}",
+                "difference": found.mean,
+                "95 % interval": f"[{signed(found.low, 2)}, {signed(found.high, 2)}]",
+                "says": found.state,
+                "could see": found.detectable,
+                "P(lower)": bayes["lower"],
+                "P(within ±0.5)": bayes["equivalent"],
+                "P(higher)": bayes["higher"],
+                "sets won": found.wins,
+                "lost": found.losses,
+            }
+        )
+    return pd.DataFrame(lines).set_index("pair")
 
 
 def contrasts(

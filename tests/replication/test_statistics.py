@@ -8,7 +8,10 @@ import pandas as pd
 import pytest
 
 from replication import printed
+from replication.evidence import compare_over_sets, order_probability, rank_places, signed_rank
 from replication.statistics import (
+    cluster_interval,
+    cluster_of,
     critical_difference,
     critical_difference_diagram,
     friedman,
@@ -148,3 +151,86 @@ def test_printed_tables_are_complete() -> None:
         assert table.shape == (20, count) and table.notna().all().all()
     with pytest.raises(ValueError, match="expected 'pure'"):
         printed.printed_auc("other")
+
+
+def _values(**by_set: float) -> pd.Series:
+    return pd.Series(by_set)
+
+
+def test_related_sets_count_once() -> None:
+    """Three copies of one table say no more than one: the interval must not shrink with them."""
+    rng = np.random.default_rng(0)
+    alone = pd.Series({f"X{k}": value for k, value in enumerate(rng.normal(size=12))})
+    copies = pd.concat([alone, _values(D9=2.0, D12=2.0, D19=2.0)])
+    apart = pd.concat([alone, _values(E1=2.0, E2=2.0, E3=2.0)])
+    clustered, naive = cluster_interval(copies), cluster_interval(apart)
+    assert clustered.mean == pytest.approx(naive.mean)
+    assert clustered.high - clustered.low > naive.high - naive.low
+    assert {cluster_of(name) for name in ("D9", "D12", "D19")} == {"D9"}
+    assert cluster_of("D15") == cluster_of("D18") != cluster_of("D17")
+
+
+def test_cluster_interval_is_the_plain_one_without_relations() -> None:
+    values = pd.Series(np.linspace(-1, 2, 30), index=[f"X{k}" for k in range(30)])
+    plain, clustered = mean_interval(values.to_numpy()), cluster_interval(values)
+    assert clustered.low == pytest.approx(plain.low, abs=0.03)
+    assert clustered.high == pytest.approx(plain.high, abs=0.03)
+    assert np.isnan(cluster_interval(values[:1]).low)
+
+
+@pytest.mark.parametrize(
+    ("mean", "spread", "state"),
+    [
+        (0.0, 0.2, "equivalent"),
+        (0.2, 0.1, "higher, yet equivalent"),
+        (2.0, 1.0, "higher"),
+        (-2.0, 1.0, "lower"),
+        (0.4, 3.0, "undecided"),
+    ],
+)
+def test_states_of_a_difference(mean: float, spread: float, state: str) -> None:
+    noise = np.random.default_rng(1).normal(size=16)
+    noise = (noise - noise.mean()) / noise.std()
+    values = pd.Series(mean + spread * noise, index=[f"X{k}" for k in range(16)])
+    assert compare_over_sets(values).state == state
+
+
+def test_detectable_difference_is_found_four_times_in_five() -> None:
+    rng = np.random.default_rng(2)
+    names = [f"X{k}" for k in range(17)]
+    power = compare_over_sets(pd.Series(rng.normal(size=17), index=names)).detectable
+    assert 0.4 < power < 1.0  # 2.98 / sqrt(17) = 0.72 for a known deviation of 1
+    draws = rng.normal(0.72, 1.0, size=(400, 17))
+    t = draws.mean(axis=1) / (draws.std(axis=1, ddof=1) / np.sqrt(17))
+    assert np.mean(t > 2.12) == pytest.approx(0.8, abs=0.06)
+
+
+def test_signed_rank_knows_the_direction() -> None:
+    values = pd.Series(np.linspace(2, 4, 12), index=[f"X{k}" for k in range(12)])
+    assert signed_rank(values)["higher"] > 0.99
+    assert signed_rank(-values)["lower"] > 0.99
+    assert signed_rank(values / 100)["equivalent"] > 0.99
+
+
+def _table(means: dict[str, float], noise: float, sets: int = 10, splits: int = 6) -> pd.DataFrame:
+    rng = np.random.default_rng(3)
+    return pd.DataFrame(
+        [
+            {"dataset": f"X{s}", "trial": t, "method": m, "auc": 70 + v + noise * rng.normal()}
+            for s in range(sets)
+            for t in range(splits)
+            for m, v in means.items()
+        ]
+    )
+
+
+def test_places_are_certain_where_methods_are_far_apart_and_open_where_not() -> None:
+    clear = rank_places(_table({"a": 9.0, "b": 0.0, "c": -9.0}, 0.5), resamples=300)
+    assert clear.loc["a", 1] == clear.loc["b", 2] == clear.loc["c", 3] == 1.0
+    open_ = rank_places(_table({"a": 0.0, "b": 0.0, "c": -9.0}, 3.0), resamples=300)
+    assert 0.02 < open_.loc["a", 1] < 0.98
+    assert open_.loc["c", 3] == 1.0
+    ties = rank_places(_table({"a": 0.0, "b": 0.0}, 0.0), resamples=50)
+    assert ties[1].tolist() == [1.0, 1.0]
+    assert order_probability(_table({"a": 9.0, "b": 0.0}, 0.5), "a", "b", resamples=50) == 1.0
+    assert order_probability(_table({"a": 0.0, "b": 0.0}, 0.0), "a", "b", resamples=50) == 0.5

@@ -1,0 +1,158 @@
+r"""What a comparison of two methods over the data sets can and cannot say.
+
+Equivalence: two contestants are equivalent when the 90 % interval of their mean difference lies
+inside +-MARGIN AUC points (two one-sided tests at 5 %). ``Difference.detectable`` says what the
+comparison could have seen: the true difference found with probability 0.8 at the 5 % level.
+``rank_places`` gives the probability of every place by average rank. Related data sets count as
+one cluster throughout (``statistics``).
+
+Reference: Benavoli, Corani, Demsar and Zaffalon, JMLR 18 (2017) for the Bayesian signed-rank test.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from replication.statistics import (
+    RESAMPLES,
+    Interval,
+    cluster_draws,
+    cluster_interval,
+    cluster_of,
+    trial_matrix,
+    worded,
+)
+
+MARGIN = 0.5
+"""AUC points below which a difference does not matter in practice."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A mean paired difference over data sets with all that a decision about it needs.
+
+    ``low``, ``high``: 95 % cluster interval; ``low_90``, ``high_90``: the one of the two one-sided
+    tests; ``detectable``: see the module.
+    """
+
+    mean: float
+    low: float
+    high: float
+    low_90: float
+    high_90: float
+    detectable: float
+    n: int
+    clusters: int
+    wins: int
+    losses: int
+
+    @property
+    def exists(self) -> bool:
+        """Whether the 95 % interval excludes zero."""
+        return self.low > 0.0 or self.high < 0.0
+
+    @property
+    def equivalent(self) -> bool:
+        """Whether the 90 % interval lies inside the margin."""
+        return -MARGIN < self.low_90 and self.high_90 < MARGIN
+
+    @property
+    def state(self) -> str:
+        """What the data say: "higher", "lower", "equivalent", both, or "undecided"."""
+        direction = "" if not self.exists else "higher" if self.mean > 0 else "lower"
+        words = [word for word in (direction, "equivalent" if self.equivalent else "") if word]
+        return ", yet ".join(words) or "undecided"
+
+
+def compare_over_sets(values: pd.Series, *, seed: int = 0) -> Difference:
+    """Everything about a mean difference, given one value per data set (the index)."""
+    draws = cluster_draws(values, RESAMPLES, seed)
+    low, low_90, high_90, high = np.percentile(draws, [2.5, 5.0, 95.0, 97.5])
+    clusters = len({cluster_of(name) for name in values.index})
+    freedom = max(clusters - 1, 1)
+    needed = stats.t.ppf(0.975, freedom) + stats.t.ppf(0.8, freedom)
+    found = cluster_interval(values, seed=seed)
+    return Difference(
+        mean=found.mean,
+        low=float(low),
+        high=float(high),
+        low_90=float(low_90),
+        high_90=float(high_90),
+        detectable=float(needed * draws.std()),
+        n=found.n,
+        clusters=clusters,
+        wins=found.wins,
+        losses=found.losses,
+    )
+
+
+def signed_rank(values: pd.Series, *, seed: int = 0) -> dict[str, float]:
+    """Bayesian signed-rank test on cluster means: probabilities of lower, equivalent, higher."""
+    from baycomp import SignedRankTest
+
+    means = values.groupby([cluster_of(name) for name in values.index]).mean().to_numpy()
+    higher, equivalent, lower = SignedRankTest.probs(
+        means, np.zeros_like(means), rope=MARGIN, nsamples=10_000, random_state=seed
+    )
+    return {"lower": float(lower), "equivalent": float(equivalent), "higher": float(higher)}
+
+
+def difference_by_set(rows: pd.DataFrame, first: str, second: str) -> pd.Series:
+    """Mean over the splits of AUC(first) - AUC(second), one value per data set."""
+    matrix = trial_matrix(rows[rows["method"].isin([first, second])])
+    for name in (first, second):
+        if name not in matrix:
+            raise ValueError(f"method {name!r} is not in the table")
+    return (matrix[first] - matrix[second]).groupby("dataset", sort=False).mean().dropna()
+
+
+def rank_places(rows: pd.DataFrame, *, resamples: int = 4000, seed: int = 0) -> pd.DataFrame:
+    """Probability of each place (columns 1, 2, ...) of each method by average rank.
+
+    Clusters are resampled, and the splits within each data set; every resample gives means, ranks
+    and average ranks. Ties in the average rank share the better place.
+    """
+    rng = np.random.default_rng(seed)
+    matrix = trial_matrix(rows)[list(dict.fromkeys(rows["method"]))]
+    names = [name for name in dict.fromkeys(rows["dataset"])]
+    clusters = np.array([cluster_of(name) for name in names])
+    different = list(dict.fromkeys(clusters))
+    picks = rng.multinomial(len(different), [1 / len(different)] * len(different), size=resamples)
+    total = np.zeros((resamples, matrix.shape[1]))
+    for name, cluster in zip(names, clusters, strict=True):
+        values = matrix.loc[name].to_numpy()
+        splits = len(values)
+        weights = rng.multinomial(splits, [1 / splits] * splits, size=resamples) / splits
+        placed = stats.rankdata(-np.round(weights @ values, 6), axis=1)
+        total += placed * picks[:, [different.index(cluster)]]
+    places = stats.rankdata(np.round(total, 6), axis=1, method="min").astype(int)
+    columns = range(1, matrix.shape[1] + 1)
+    shares = {place: (places == place).mean(axis=0) for place in columns}
+    return pd.DataFrame(shares, index=matrix.columns)
+
+
+def order_probability(rows: pd.DataFrame, better: str, worse: str, **options) -> float:
+    """Probability that one method has the better average rank, resampled as in rank_places."""
+    both = rank_places(rows[rows["method"].isin([better, worse])], **options)
+    return float(both.loc[better, 1] - 0.5 * _tie(both))
+
+
+def _tie(both: pd.DataFrame) -> float:
+    """Share of resamples in which both methods have place 1."""
+    return max(float(both[1].sum()) - 1.0, 0.0)
+
+
+def comparison_of(rows: pd.DataFrame, first: str, second: str) -> Difference:
+    """All that decides about two contestants of a table: intervals, equivalence, power."""
+    rows = rows.rename(columns={"contestant": "method"})
+    return compare_over_sets(difference_by_set(rows, first, second))
+
+
+def weighed(found: Difference) -> str:
+    """A difference for a sentence: +0.1 [−0.1, +0.3] (equivalent), or what else it says."""
+    numbers = Interval(found.mean, found.low, found.high, found.n, found.wins, found.losses)
+    return f"{worded(numbers)} ({found.state})"
