@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 
 from replication import printed
-from replication.claims.ledger import Outcome, check
+from replication.claims.ledger import UNDECIDABLE, Outcome, check
 from replication.paper import SIZES, Size
-from replication.statistics import friedman
+from replication.results import stored_table
+from replication.statistics import cluster_of, friedman
 
 NAMES = {"pure": "{}", "negatives": "{}-"}
 
@@ -91,10 +94,66 @@ def printed_p_value(setting: str) -> Outcome:
 
 
 @check
-def row_labels(rows: list[str], repeated: str, missing: str) -> Outcome:
-    """A label that a printed table uses twice while another one does not occur."""
-    wrong = rows.count(repeated) == 2 and missing not in rows
-    return Outcome("erratum" if wrong else "holds", {"repeated": repeated, "missing": missing})
+def row_labels(setting: str) -> Outcome:
+    """Labels that a printed table uses twice, and those of D1 to D20 that do not occur in it."""
+    rows = printed.row_labels(setting)
+    repeated = sorted({label for label in rows if rows.count(label) > 1})
+    missing = [label for label in SIZES if label not in rows]
+    facts = {"repeated": ", ".join(repeated), "missing": ", ".join(missing)}
+    return Outcome("erratum" if repeated or missing else "holds", facts)
+
+
+@check
+def printed_not_second(setting: str, methods: list[str]) -> Outcome:
+    """None of the methods has the second-best printed rank."""
+    order = friedman(printed.printed_matrix(setting, corrected=True)).ranks.sort_values()
+    places = {name: list(order.index).index(column(name, setting)) + 1 for name in methods}
+    facts = {"places": " and ".join(str(place) for place in places.values())}
+    return Outcome("erratum" if 2 in places.values() else "holds", facts)
+
+
+@check
+def distinct_tables() -> Outcome:
+    """How many of the twenty data sets are tables of their own: no two share most of their rows."""
+    from lpsvdd.datasets import MissingDataError, load
+
+    rows = {}
+    for name in SIZES:
+        try:
+            X = load(name).X
+        except MissingDataError:  # D4 and D5 are supplied by the user; nothing else has their sizes
+            continue
+        rows[name] = Counter(map(bytes, np.ascontiguousarray(X, dtype=float).round(6)))
+    shared = []
+    for name, own in rows.items():
+        for other, theirs in rows.items():
+            common = sum((own & theirs).values())
+            if name < other and common > 0.9 * min(own.total(), theirs.total()):
+                shared.append((name, other))
+    related = {name for pair in shared for name in pair}
+    groups = len(SIZES) - len(related) + len({cluster_of(name) for name in related})
+    pairs = ", ".join(f"{one} and {two}" for one, two in sorted(shared, key=_numbers))
+    facts = {"distinct": groups, "total": len(SIZES), "pairs": pairs}
+    return Outcome("holds" if groups == len(SIZES) else "holds partly", facts)
+
+
+def _numbers(pair: tuple[str, str]) -> tuple[int, int]:
+    return int(pair[0][1:]), int(pair[1][1:])
+
+
+@check
+def printed_spread(dataset: str, method: str, factor: float = 5.0) -> Outcome:
+    """A printed standard deviation far above those of its row and of the rerun.
+
+    Erratum when it exceeds ``factor`` times the largest other one of its row and the rerun's.
+    """
+    table = printed.printed_auc("pure").set_index(["dataset", "method"])["auc_sd"]
+    stated, others = table[dataset, method], table[dataset].drop(method)
+    rows = stored_table("pure").query("dataset == @dataset and method == @method")
+    here = float(rows["auc"].std())
+    facts = {"stated": stated, "others": others.max(), "here": here}
+    wrong = stated > factor * max(others.max(), here)
+    return Outcome("erratum" if wrong else "holds", facts)
 
 
 @check
@@ -147,4 +206,4 @@ def same_data_twice(first: str, second: str) -> Outcome:
         "first": table.loc[first, apart.idxmax()],
         "second": table.loc[second, apart.idxmax()],
     }
-    return Outcome("undecidable" if same and apart.max() > 5 else "holds", facts)
+    return Outcome(UNDECIDABLE if same and apart.max() > 5 else "holds", facts)

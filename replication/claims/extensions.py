@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from lpsvdd.solver import solve
-from replication.claims.ledger import Outcome, check
+from replication.claims.ledger import UNMEASURED, Outcome, check
 from replication.claims.mathematics import SAMPLE_EXPONENTS, example
 from replication.results import results_folder
 
@@ -51,6 +51,6 @@ def several_spheres(least: float = 0.9) -> Outcome:
 
 @check
 def not_built(table: str) -> Outcome:
-    """An extension nobody has measured here: undecidable as long as there is no results table."""
+    """An extension nobody has measured here, as long as there is no results table of that name."""
     measured = (results_folder() / f"{table}.csv").exists()
-    return Outcome("holds partly" if measured else "undecidable")
+    return Outcome("holds partly" if measured else UNMEASURED)

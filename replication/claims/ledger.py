@@ -8,10 +8,34 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import yaml
 
-VERDICTS = ("holds", "holds partly", "not reproduced", "erratum", "undecidable")
-MODULES = ("mathematics", "bound", "figure", "consistency", "reproduction", "studies", "extensions")
+from replication.results import stored_table
+
+UNDECIDABLE = "not decidable from what is published"
+UNMEASURED = "not measured here"
+VERDICTS = ("holds", "holds partly", "not reproduced", "erratum", UNDECIDABLE, UNMEASURED)
+THEMES = (
+    "The formulation",
+    "The bound",
+    "The figure",
+    "The printed tables",
+    "The rerun without negatives",
+    "The rerun with negatives",
+    "What p does",
+    "Solving and extensions",
+)
+MODULES = (
+    "mathematics",
+    "bound",
+    "figure",
+    "consistency",
+    "reproduction",
+    "exponent",
+    "studies",
+    "extensions",
+)
 
 
 class LedgerError(Exception):
@@ -35,6 +59,7 @@ class Claim:
     """
 
     id: str
+    theme: str
     claim: str
     location: str
     verdict: str
@@ -75,12 +100,19 @@ def read_ledger(path: Path) -> list[Claim]:
         if claim.verdict not in VERDICTS:
             allowed = ", ".join(VERDICTS)
             raise LedgerError(f"{claim.id}: verdict {claim.verdict!r} is none of {allowed}")
+        if claim.theme not in THEMES:
+            raise LedgerError(f"{claim.id}: theme {claim.theme!r} is none of {', '.join(THEMES)}")
         if claim.check not in known:
             raise LedgerError(f"{claim.id}: there is no check {claim.check!r}")
         claims.append(claim)
     if len({claim.id for claim in claims}) < len(claims):
         raise LedgerError(f"{path.name}: two claims share an id")
     return claims
+
+
+def stored(name: str) -> pd.DataFrame:
+    """A committed table, its contestants under the name ``method``."""
+    return stored_table(name).rename(columns={"contestant": "method"})
 
 
 def judge(claim: Claim) -> Outcome:
@@ -96,15 +128,27 @@ def finding(claim: Claim, outcome: Outcome) -> str:
     return claim.finding.format(**outcome.facts)
 
 
-def markdown_table(claims: Iterable[Claim]) -> str:
-    """The ledger as a MyST table with links to the evidence, one line a claim."""
-    lines = ["| claim of the paper | verdict | what was found |", "|---|---|---|"]
+def by_theme(claims: Iterable[Claim]) -> dict[str, list[Claim]]:
+    """The claims grouped, in the order of the themes."""
+    groups: dict[str, list[Claim]] = {theme: [] for theme in THEMES}
     for claim in claims:
-        outcome = judge(claim)
-        mismatch = "" if outcome.verdict == claim.verdict else f" (ledger: {claim.verdict})"
-        lines.append(
-            f"| {claim.claim} *{claim.location}* "
-            f"| [{outcome.verdict}]{{.verdict}}{mismatch} "
-            f"| {finding(claim, outcome)} [Evidence]({claim.evidence}) |"
-        )
-    return "\n".join(lines) + "\n"
+        groups[claim.theme].append(claim)
+    return {theme: group for theme, group in groups.items() if group}
+
+
+def markdown_table(claims: Iterable[Claim]) -> str:
+    """The ledger as MyST tables, one per theme, one line a claim, with links to the evidence."""
+    blocks = []
+    for theme, group in by_theme(claims).items():
+        lines = [f"**{theme}**", ""]
+        lines += ["| claim of the paper | verdict | what was found |", "|---|---|---|"]
+        for claim in group:
+            outcome = judge(claim)
+            mismatch = "" if outcome.verdict == claim.verdict else f" (ledger: {claim.verdict})"
+            lines.append(
+                f"| {claim.claim} *{claim.location}* "
+                f"| [{outcome.verdict}]{{.verdict}}{mismatch} "
+                f"| {finding(claim, outcome)} [Evidence]({claim.evidence}) |"
+            )
+        blocks.append("\n".join(lines) + "\n")
+    return "\n".join(blocks)

@@ -7,53 +7,10 @@ import math
 import pandas as pd
 
 from lpsvdd.bounds import lipschitz_printed
-from replication.claims.ledger import Outcome, check
+from replication.claims.ledger import UNDECIDABLE, Outcome, check, stored
 from replication.printed import printed_matrix
 from replication.results import stored_table
-from replication.statistics import mean_interval, mean_matrix, paired_interval, signed, worded
-
-
-def stored(name: str) -> pd.DataFrame:
-    """A committed table, its contestants under the name ``method``."""
-    return stored_table(name).rename(columns={"contestant": "method"})
-
-
-@check
-def slack_norm_or_grid() -> Outcome:
-    """What is left of lp's lead over l1 when l1 may use nu in (0, 1].
-
-    Holds when at least half of the lead is left, partly when the interval of what is left lies
-    above zero.
-    """
-    rows = stored("fair_grid")
-    lead = paired_interval(rows, "lp, paper's grid", "l1, paper's grid")
-    left = paired_interval(rows, "lp, paper's grid", "l1, nu grid")
-    mean = paired_interval(rows, "lp, paper's grid", "kernel mean")
-    partly = "holds partly" if left.low > 0 else "not reproduced"
-    facts = {"lead": worded(lead), "left": worded(left), "over_mean": worded(mean)}
-    return Outcome("holds" if left.low > 0 and left.mean >= lead.mean / 2 else partly, facts)
-
-
-@check
-def tuned_exponent() -> Outcome:
-    """Tuning p and c against p = 2 with c tuned, on the same splits."""
-    rows = stored("choice_of_p")
-    found = paired_interval(rows, "p tuned", "p = 2")
-    facts = {"found": worded(found), "up": found.wins, "total": found.n}
-    partly = "holds partly" if found.mean > 0 else "not reproduced"
-    return Outcome("holds" if found.low > 0 else partly, facts)
-
-
-@check
-def larger_validation_set() -> Outcome:
-    """The most that a better choice of p could bring: each data set's best p in hindsight.
-
-    The maximum of noisy means exceeds the truth, so room above zero does not settle the claim.
-    """
-    means = mean_matrix(stored("choice_of_p"))
-    fixed = [name for name in means if name != "p tuned"]
-    room = mean_interval(means[fixed].max(axis=1) - means["p tuned"])
-    return Outcome("undecidable" if room.low > 0 else "not reproduced", {"room": worded(room)})
+from replication.statistics import paired_interval, signed, worded
 
 
 @check
@@ -91,7 +48,7 @@ def target_class(dataset: str, stated: str, near: float = 5.0) -> Outcome:
         "nearest": apart.idxmin(),
     }
     settled = apart.idxmin() == stated and apart[stated] <= near
-    return Outcome("holds" if settled else "undecidable", facts)
+    return Outcome("holds" if settled else UNDECIDABLE, facts)
 
 
 @check

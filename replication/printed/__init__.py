@@ -48,6 +48,12 @@ def printed_matrix(setting: str, *, corrected: bool = False) -> pd.DataFrame:
     return matrix.loc[list(dict.fromkeys(table["dataset"])), list(METHOD_NAMES[setting])]
 
 
+def row_labels(setting: str) -> list[str]:
+    """Labels of the rows of a table of AUCs as they are printed, from top to bottom."""
+    table = _read("rows.csv")
+    return table[table["setting"] == setting]["label"].tolist()
+
+
 def printed_ranks(setting: str) -> pd.Series:
     """Average ranks as printed."""
     table = _read("ranks.csv")
