@@ -77,7 +77,8 @@ def run(
         typer.Option(help="A deciding experiment instead of the paper's two; may be repeated."),
     ] = None,
     trials: Annotated[
-        int | None, typer.Option(min=1, help="Random splits per data set; 10 if not given.")
+        int | None,
+        typer.Option(min=1, help="Random splits per data set; if not given, those stored."),
     ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 2,
     backend: Annotated[Backend, typer.Option(help="Where to compute.")] = Backend.joblib,
@@ -155,7 +156,7 @@ def _paper(
     from replication import tables
 
     start = time.perf_counter()
-    count = experiments.TRIALS if trials is None else trials
+    count = experiments.SPLITS[setting] if trials is None else trials
     table = experiments.experiment(setting, names=names, trials=count, folder=folder, **arguments)
     seconds = time.perf_counter() - start
     if save is not None:
