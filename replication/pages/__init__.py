@@ -33,6 +33,10 @@ if TYPE_CHECKING:
 Facts = dict[str, Any]
 """What the text of a page quotes, by name."""
 POINTS = ["mean difference", "low", "high"]
+DECISION_FORMATS = {"difference": "{:+.2f}"} | dict.fromkeys(
+    ("could see", "P(lower)", "P(within ±0.5)", "P(higher)"), "{:.2f}"
+)
+"""How :func:`decisions` is shown."""
 FLAG_NOTES = {
     "inferred-labels": "the labels of the file used were partly inferred",
     "inferred-target": "500 rows where 336 is printed, and the target class inferred from its size",

@@ -1,0 +1,284 @@
+"""What p does: tables, figures and numbers of the studies of p (plans in ``studies/plans``)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+
+from lpsvdd.plots import PALETTE
+from replication.claims.exponent import LP, reading_differences, relabelled
+from replication.evidence import MARGIN, compare_over_sets, comparison_of, weighed
+from replication.pages import Facts, decisions, in_order
+from replication.paper import COSTS, EXPONENTS
+from replication.printed import printed_matrix
+from replication.statistics import cluster_interval, mean_matrix, signed, worded
+from replication.studies.ranges import WEIGHTED, label
+from replication.tables import method_label
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+RANGE_PAIRS = (
+    ("lp, paper's grid", "l1, paper's grid"),
+    ("lp, cells feasible for l1", "l1, paper's grid"),
+    ("lp, paper's grid", "l1, paper's grid and mean"),
+    ("lp, paper's grid", "p = 1, 4 shares"),
+    (LP, label(1.0)),
+    (LP, label(2.0)),
+    ("lp, 400 cells", label(1.0)),
+    (label(2.0), label(1.0)),
+    (LP, "kernel mean"),
+    *((LP, f"{name}, 40 cells") for name in WEIGHTED),
+)
+"""What H1 names, then the same range for all."""
+
+
+def range_decisions(common: pd.DataFrame) -> pd.DataFrame:
+    """Every comparison over the same range, with interval, equivalence and power."""
+    return decisions(common, RANGE_PAIRS)
+
+
+def draw_fixed(common: pd.DataFrame) -> Figure:
+    """Each fixed p with forty cells minus lp with forty cells; the margin is shaded."""
+    rows = common.rename(columns={"contestant": "method"})
+    found = [comparison_of(rows, label(p), LP) for p in (1.0, *EXPONENTS)]
+    fig, ax = plt.subplots(figsize=(6.4, 3.4), layout="constrained")
+    place = np.arange(len(found))
+    ax.axvspan(-MARGIN, MARGIN, color="#dddddd", lw=0)
+    ax.axvline(0, color="#666666", lw=0.8)
+    ax.hlines(place, [d.low for d in found], [d.high for d in found], color=PALETTE["blue"])
+    ax.scatter([d.mean for d in found], place, color=PALETTE["blue"], s=16, zorder=3)
+    ax.set_yticks(place, [f"{p:.4g}" for p in (1.0, *EXPONENTS)])
+    ax.set(xlabel="fixed p minus ℓp, AUC points", ylabel="p")
+    ax.invert_yaxis()
+    return fig
+
+
+def range_facts(common: pd.DataFrame, sparsity: pd.DataFrame) -> Facts:
+    """Numbers on the same range and on the mechanism of H1."""
+    pairs = {pair: comparison_of(common, *pair) for pair in RANGE_PAIRS}
+    lead, removed, with_mean, few, left = (pairs[pair].mean for pair in RANGE_PAIRS[:5])
+    splits = common.groupby("dataset")["trial"].nunique()
+    last = sparsity.groupby("p")["distance_to_mean"].mean()
+    return {
+        "range_lead": weighed(pairs[RANGE_PAIRS[0]]),
+        "range_removed": weighed(pairs[RANGE_PAIRS[1]]),
+        "range_removed_share": 100 * (1 - removed / lead),
+        "range_with_mean": weighed(pairs[RANGE_PAIRS[2]]),
+        "range_mean_share": 100 * (1 - with_mean / lead),
+        "range_few": weighed(pairs[RANGE_PAIRS[3]]),
+        "range_few_share": 100 * (1 - few / lead),
+        "range_left": weighed(pairs[RANGE_PAIRS[4]]),
+        "range_l2": weighed(pairs[RANGE_PAIRS[5]]),
+        "range_could_see": pairs[RANGE_PAIRS[4]].detectable,
+        "range_splits": f"{splits.min()} to {splits.max()}" if splits.nunique() > 1 else
+        f"{splits.min()}",
+        "range_sets": len(splits),
+        "range_off_mean": 100 * float(last.drop(20.0, errors="ignore").max()),
+        "range_off_mean_20": 100 * float(last.get(20.0, np.nan)),
+        "range_off_hard": 100 * float(sparsity.groupby("p")["distance_to_hard"].mean().max()),
+    }  # fmt: skip
+
+
+def draw_relabelling(rows: pd.DataFrame) -> Figure:
+    """Median best rank correlation and mean size of the AUC left, by exponent and cost."""
+    own = rows[rows["p"] > 1.0]
+    fig, axes = plt.subplots(1, 2, figsize=(7.4, 4.0), layout="constrained", sharey=True)
+    shown = (("correlation", "median", "{:.2f}", 0.8, 1.0), ("size", "mean", "{:.1f}", 0.0, 5.0))
+    titles = ("rank correlation with the nearest ℓ1", "AUC apart from it, points")
+    for ax, (name, how, form, low, high), title in zip(axes, shown, titles, strict=True):
+        table = own.pivot_table(index="p", columns="c", values=name, aggfunc=how)
+        colours = "viridis" if name == "correlation" else "viridis_r"
+        ax.imshow(table, aspect="auto", cmap=colours, vmin=low, vmax=high)
+        for i, line in enumerate(table.to_numpy()):
+            for j, value in enumerate(line):
+                dark = (value - low) / (high - low) > 0.6
+                shade = "black" if dark == (name == "correlation") else "white"
+                ax.text(j, i, form.format(value), ha="center", va="center", color=shade, fontsize=8)
+        ax.set_xticks(range(len(COSTS)), [f"{c:g}" for c in COSTS])
+        ax.set_yticks(range(len(table)), [f"{p:.4g}" for p in table.index])
+        ax.set(xlabel="c", title=title)
+    axes[0].set_ylabel("p")
+    return fig
+
+
+def relabelling_facts(rows: pd.DataFrame) -> Facts:
+    """How far p is a relabelling of nu."""
+    own, control = rows[rows["p"] > 1.0], rows[rows["p"] == 1.0]
+    table = relabelled(rows)
+    by_width = table.groupby("width")["relabels"].mean() * 100
+    left = compare_over_sets(own.groupby("dataset", sort=False)["left"].mean())
+    wide = own.groupby("dataset")["size"].mean()
+    return {
+        "relabel_median": float(own["correlation"].median()),
+        "relabel_low": float(own["correlation"].quantile(0.05)),
+        "relabel_size": float(own["size"].mean()),
+        "relabel_control": float(control["size"].mean()),
+        "relabel_left": weighed(left),
+        "relabel_share": 100 * float(table["relabels"].mean()),
+        "relabel_by_width": ", ".join(f"{w:g}: {s:.0f} %" for w, s in by_width.items()),
+        "relabel_most": ", ".join(f"{n} {wide[n]:.1f}" for n in wide.nlargest(3).index),
+        "relabel_splits": int(rows["splits"].max()),
+    }
+
+
+def condition_table(rows: pd.DataFrame) -> pd.DataFrame:
+    """The map: lp minus l1 and minus l2 under every condition, with what each difference says."""
+    lines = []
+    for condition, part in rows.groupby("condition", sort=False):
+        line = {"condition": condition, "sets": part["dataset"].nunique()}
+        for name, other in (("ℓ1", label(1.0)), ("ℓ2", label(2.0)), ("mean", "kernel mean")):
+            found = comparison_of(part, LP, other)
+            line[f"ℓp − {name}"] = (
+                f"{signed(found.mean, 2)} [{signed(found.low, 2)}, {signed(found.high, 2)}]"
+            )
+            line[f"says ({name})"] = found.state
+            if name == "ℓ1":
+                line["could see"] = round(found.detectable, 2)
+        lines.append(line)
+    return pd.DataFrame(lines).set_index("condition")
+
+
+def condition_facts(rows: pd.DataFrame) -> Facts:
+    """Under how many conditions p helps."""
+    table = condition_table(rows)
+    helps = [c for c in table.index if table.loc[c, "says (ℓ1)"].startswith("higher")]
+    hurts = [c for c in table.index if table.loc[c, "says (ℓ1)"].startswith("lower")]
+    same = table["says (ℓ1)"].str.contains("equivalent")
+    return {
+        "condition_count": len(table),
+        "condition_helps": ", ".join(helps) or "none",
+        "condition_hurts": ", ".join(hurts) or "none",
+        "condition_same": int(same.sum()),
+        "condition_see": f"{table['could see'].min():.1f} to {table['could see'].max():.1f}",
+        "condition_splits": int(rows.groupby("dataset")["trial"].nunique().min()),
+    }
+
+
+def reading_table() -> pd.DataFrame:
+    """Change of every column under the two other readings, without and with negatives."""
+    lines = {}
+    for table, mark in (("radius_pure", ""), ("radius_negatives", "⁻")):
+        for reading, title in (("nonnegative", "R² ≥ 0"), ("half cost", "half cost")):
+            for name, found in reading_differences(reading, table).items():
+                line = lines.setdefault(method_label(name) + mark, {})
+                line[f"{title} − free"] = (
+                    f"{signed(found.mean, 2)} [{signed(found.low, 2)}, {signed(found.high, 2)}]"
+                )
+                line[f"{title}: says"] = found.state
+    return pd.DataFrame(lines).T.fillna("–").rename_axis("method")
+
+
+def reading_facts(pure: pd.DataFrame, negatives: pd.DataFrame) -> Facts:
+    """The lead of lp over l1 and l2 under each reading, and which reading is nearer to print."""
+    facts = {}
+    for mark, rows in (("", pure), ("_neg", negatives)):
+        for reading, key in (("free", "free"), ("nonnegative", "kept")):
+            for other in ("l1-SVDD", "l2-SVDD"):
+                found = comparison_of(rows, f"lp-SVDD, {reading}", f"{other}, {reading}")
+                facts[f"reading_{other[:2]}_{key}{mark}"] = weighed(found)
+    printed = printed_matrix("pure")
+    means = mean_matrix(pure.rename(columns={"contestant": "method"}))
+    apart = {
+        reading: sum(
+            (means[f"{name}, {reading}"] - printed[name]).abs()
+            for name in ("l1-SVDD", "l2-SVDD", "lp-SVDD")
+        )
+        / 3
+        for reading in ("free", "nonnegative")
+    }
+    nearer = cluster_interval((apart["free"] - apart["nonnegative"]).dropna())
+    splits = pure.groupby("dataset")["trial"].nunique(), negatives.groupby("dataset")["trial"]
+    return facts | {
+        "reading_apart_free": float(apart["free"].mean()),
+        "reading_apart_kept": float(apart["nonnegative"].mean()),
+        "reading_nearer": worded(nearer),
+        "reading_splits": int(splits[0].min()),
+        "reading_splits_neg": int(splits[1].nunique().min()),
+    }
+
+
+def sparsity_table(rows: pd.DataFrame) -> pd.DataFrame:
+    """Mean share of support vectors in percent at the same share outside, by exponent."""
+    columns = [name for name in rows if name.startswith("support_at_")]
+    table = 100 * rows.groupby("p")[columns].mean()
+    table.columns = [f"{100 * float(c.removeprefix('support_at_')):.0f} % outside" for c in columns]
+    table["least share outside, %"] = 100 * rows.groupby("p")["least_outside"].mean()
+    return table
+
+
+def validation_facts(rows: pd.DataFrame) -> Facts:
+    """Quarter, half and full validation set."""
+    facts = {}
+    for key, name in (("lp", "lp, paper's grid"), ("l1", label(1.0))):
+        size = f"{name}, validation {{}}"
+        facts[f"validation_half_{key}"] = weighed(
+            comparison_of(rows, size.format(1), size.format(0.5))
+        )
+        facts[f"validation_quarter_{key}"] = weighed(
+            comparison_of(rows, size.format(1), size.format(0.25))
+        )
+    return facts | {"validation_splits": int(rows.groupby("dataset")["trial"].nunique().min())}
+
+
+def hypothesis_facts(fixed: pd.DataFrame, waves: pd.DataFrame, weights: pd.DataFrame) -> Facts:
+    """l2 at one cost, D8, and the density weights, each against what did not suggest it."""
+    rows = fixed.rename(columns={"contestant": "method"})
+    printed = printed_matrix("negatives", corrected=True)
+    means = mean_matrix(rows[rows["setting"] == "negatives"])
+    names = ["l2, tuned", *(f"l2, c = {c:g}" for c in COSTS)]
+    apart = {name: (means[name] - printed["l2-SVDD-"]).abs().dropna() for name in names}
+    nearer = cluster_interval(apart["l2, tuned"] - apart["l2, c = 0.1"])
+    nearest = min(apart, key=lambda name: apart[name].mean())
+    supported = nearer.low > 0 and nearest == "l2, c = 0.1"
+    pure = mean_matrix(rows[rows["setting"] == "pure"])
+    profile = printed_matrix("pure")
+    profile = profile["lp-SVDD"] - profile["l2-SVDD"]
+    equal = weights.pivot(index="form", columns="dataset", values="equal")
+    return {
+        "fixed_each": ", ".join(f"{name} {apart[name].mean():.1f}" for name in names),
+        "fixed_nearer": worded(nearer),
+        "fixed_nearest": nearest,
+        "fixed_verdict": "supported" if supported else "not supported",
+        "fixed_corr": float((pure["lp, tuned"] - pure["l2, c = 0.1"]).corr(profile)),
+        "fixed_corr_tuned": float((pure["lp, tuned"] - pure["l2, tuned"]).corr(profile)),
+        "wave_each": "; ".join(
+            f"class {target}: {pure_:.1f} and {neg:.1f}"
+            for target, (pure_, neg) in waveform_distances(waves).iterrows()
+        ),
+        "wave_inside": wave_inside(waves),
+        "density_forms": len(equal),
+    }
+
+
+def waveform_distances(waves: pd.DataFrame) -> pd.DataFrame:
+    """Mean absolute distance from the printed row of D8, by target class and setting."""
+    out = {}
+    for setting, unused in (("pure", ["lp-SVDD"]), ("negatives", [])):
+        row = printed_matrix(setting, corrected=True).loc["D8"].drop(unused)
+        part = waves[waves["setting"] == setting]
+        means = part.groupby(["target", "method"])["auc"].mean().unstack("method")
+        out[setting] = (means[row.index] - row).abs().mean(axis=1)
+    return pd.DataFrame(out)
+
+
+def wave_inside(waves: pd.DataFrame) -> str:
+    """For class 0: how many printed values lie within the range of the draws."""
+    inside = total = 0
+    for setting in ("pure", "negatives"):
+        row = printed_matrix(setting, corrected=True).loc["D8"]
+        part = waves[(waves["setting"] == setting) & (waves["target"].astype(str) == "0")]
+        ends = part.groupby(["method", "draw"])["auc"].mean().groupby("method").agg(["min", "max"])
+        for name, value in row.items():
+            total += 1
+            inside += bool(ends.loc[name, "min"] <= value <= ends.loc[name, "max"])
+    return f"{inside} of {total}"
+
+
+def density_table(weights: pd.DataFrame) -> pd.DataFrame:
+    """Share of splits on which a density weight gives the AUC of l1, per form and set, in %."""
+    table = 100 * weights.pivot(index="form", columns="dataset", values="equal")
+    return table[in_order(table.columns)]
