@@ -18,13 +18,17 @@ from replication.claims import (
     VERDICTS,
     LedgerError,
     consistency,
+    exponent,
     figure,
     judge,
     markdown_table,
     mathematics,
     read_ledger,
+    reproduction,
+    studies,
 )
 from replication.claims.ledger import THEMES, finding, load_checks
+from replication.paper import EXPONENTS
 
 ROOT = Path(__file__).resolve().parents[2]
 LEDGER = read_ledger(ROOT / "claims.yml")
@@ -125,6 +129,12 @@ def flat(table: pd.DataFrame) -> None:
     table["auc"] = 70.0 + table["trial"] % 3
 
 
+def dense_above_1(table: pd.DataFrame) -> None:
+    """Every point a support vector where p > 1."""
+    columns = [name for name in table if name.startswith("support_at")]
+    table.loc[table["p"] > 1.0, columns] = 1.0
+
+
 OTHER_ARGUMENTS = {
     "strong_duality": {"costs": (1.0,)},
     "joint_form": {"factor": "corrected"},
@@ -150,6 +160,7 @@ OTHER_ARGUMENTS = {
     "row_labels": {"setting": "pure"},
     "same_data_twice": {"first": "D1", "second": "D7"},
     "process_with_negatives": {"label": 1.0, "noise": 1e6},
+    "target_class": {"stated": "setosa", "near": 1e6},
     "bound_at_one": {"n": 10.0},
     "sample_weights": {"tolerance": 0.0},
     "several_spheres": {"least": 1.1},
@@ -160,15 +171,14 @@ OTHER_TABLES = {
     "slack_norm_or_grid": [("common_range", shift("contestant", "lp, 40", 30.0))],
     "tuned_exponent": [("common_range", shift("contestant", "lp, 40", 30.0))],
     "other_norms_than_l1": [("common_range", shift("contestant", "p = 2,", 30.0))],
-    "l2_not_always_best": [("common_range", shift("contestant", "p = 2,", 90.0))],
+    "l2_not_always_best": [("common_range", shift("contestant", "p = 2,", -90.0))],
     "weights_over_the_same_range": [("common_range", shift("contestant", "lp, 40", 60.0))],
-    "larger_validation_set": [("validation_size", shift("contestant", "lp", 0.0))],
+    "larger_validation_set": [("validation_size", fill("auc", 70.0))],
     "capacity_beyond_nu": [("relabelling", fill("left", 9.0))],
-    "sparsity_at_matched_shares": [("matched_sparsity", fill("p", 1.0))],
+    "sparsity_at_matched_shares": [("matched_sparsity", dense_above_1)],
     "density_equals_l1": [("density_weights", fill("equal", 1.0))],
     "weight_of_negatives": [("negative_weight", fill("with_weight", 0))],
-    "target_class": [("targets", fill("auc", 50.0))],
-    "gain_from_negatives": [("negative_contest", shift("contestant", "lp with", 60.0))],
+    "gain_from_negatives": [("negative_contest", shift("contestant", "lp with negatives", 60.0))],
     "general_solvers": [("cvxpy_grid", fill("gap", 0.0))],
     "bound_coverage": [("bound_coverage", fill("coverage_paper", 0.5))],
     "bound_sample_size": [("bound_samplesize", fill("n", 10**9))],
@@ -292,24 +302,43 @@ def test_the_limits_of_the_verdicts_on_controls(monkeypatch):
     stated = float(studies.gain_from_negatives().facts["stated"].replace("−", "-"))
 
     def verdict(check, table, rows):
-        monkeypatch.setattr(studies, "stored", {table: rows}.get)
+        for module in (studies, exponent):
+            monkeypatch.setattr(module, "stored", {table: rows}.get)
         return check().verdict
 
-    def left_on_the_nu_grid(points):
+    paper = {"lp, paper's grid": 10, "l1, paper's grid": 0, "l1, paper's grid and mean": 0}
+    paper |= {"lp, cells feasible for l1": 0, "p = 1, 4 shares": 0, "kernel mean": 0}
+
+    def left_over_the_same_range(points):
         # lp leads l1 by 10 points on the paper's grid; half of that has to be left
-        leads = {"lp, paper's grid": 10, "l1, paper's grid": 0, "l1, nu grid": 10 - points}
-        rows = contest(leads | {"kernel mean": 0})
-        return verdict(studies.slack_norm_or_grid, "fair_grid", rows)
+        rows = contest(paper | {exponent.LP: points, exponent.label(1.0): 0})
+        return verdict(exponent.slack_norm_or_grid, "common_range", rows)
 
     limits = {5.1: "holds", 4.9: "holds partly", 0.5: "holds partly", 0.05: "not reproduced"}
-    assert {points: left_on_the_nu_grid(points) for points in limits} == limits
+    assert {points: left_over_the_same_range(points) for points in limits} == limits
 
-    def tuned(points):
-        rows = contest({"p tuned": points, "p = 2": 0})
-        return verdict(studies.tuned_exponent, "choice_of_p", rows)
+    fixed = {exponent.label(p): 0.0 for p in (1.0, *EXPONENTS)}
 
-    limits = {0.5: "holds", 0.05: "holds partly", -0.05: "not reproduced"}
-    assert {points: tuned(points) for points in limits} == limits
+    def tuned(over_all, over_best):
+        best = {exponent.label(2.0): over_all - over_best}
+        rows = contest({exponent.LP: over_all} | fixed | best)
+        return verdict(exponent.tuned_exponent, "common_range", rows)
+
+    assert tuned(1.0, 1.0) == "holds"
+    assert tuned(1.0, 0.05) == "holds partly"
+    assert tuned(0.05, 0.05) == "not reproduced"
+
+    def validated(over_half, over_quarter):
+        name = "lp, paper's grid, validation {}"
+        leads = {
+            name.format(1): 0.0,
+            name.format(0.5): -over_half,
+            name.format(0.25): -over_quarter,
+        }
+        return verdict(exponent.larger_validation_set, "validation_size", contest(leads))
+
+    assert validated(1.0, 2.0) == "holds"
+    assert validated(0.02, 2.0) == "not reproduced"  # equivalent
 
     others = {"kernel mean difference": 0, "two-class SVM": 0, "lp without negatives": 0}
 
@@ -362,21 +391,22 @@ def test_every_set_the_average_or_neither(monkeypatch):
 
 
 def test_an_order_counts_from_the_critical_difference_on(monkeypatch):
-    """Three methods on ten sets: average ranks must differ by more than 1.05."""
+    """Three methods on ten sets: average ranks must differ by more than 1.05, and surely."""
 
-    def verdict(lost):
-        """a is first and c last, but for some sets on which they change places."""
-        places = [{"a": 3, "b": 2, "c": 1}] * (10 - lost) + [{"a": 1, "b": 2, "c": 3}] * lost
+    def verdict(values, lost=0):
+        """The values of a, b and c on every set, but for some on which they are reversed."""
+        places = [values] * (10 - lost) + [values[::-1]] * lost
         rows = pd.DataFrame(
-            {"dataset": f"D{i}", "trial": 0, "method": name, "auc": value}
-            for i, values in enumerate(places)
-            for name, value in values.items()
+            {"dataset": f"X{i}", "trial": 0, "method": name, "auc": value}
+            for i, line in enumerate(places)
+            for name, value in zip("abc", line, strict=True)
         )
         monkeypatch.setattr(reproduction, "stored_table", lambda name: rows)
         return reproduction.rerun_order("pure", "a", "c").verdict
 
-    limits = {2: "holds", 3: "holds partly", 5: "not reproduced"}  # 1.2, 0.8 and 0 ranks apart
-    assert {lost: verdict(lost) for lost in limits} == limits
+    assert verdict((3, 2, 1)) == "holds"
+    assert verdict((2, 3, 1)) == "holds partly"  # always, and one rank apart
+    assert verdict((3, 2, 1), lost=5) == "not reproduced"
 
 
 def test_joint_form_effect_is_half_the_cost():

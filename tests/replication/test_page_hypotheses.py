@@ -12,9 +12,10 @@ import pandas as pd
 import pytest
 
 from replication.experiment import experiment
-from replication.pages import hypotheses, in_order, labelled_negatives, study_table
+from replication.pages import exponent, hypotheses, in_order, labelled_negatives, study_table
 from replication.pages import solvers_and_exponents as rest
 from replication.printed import printed_matrix
+from replication.studies import conditions
 
 NOTEBOOK = Path(__file__).resolve().parents[2] / "notebooks" / "10_where_gain.ipynb"
 
@@ -23,6 +24,8 @@ NOTEBOOK = Path(__file__).resolve().parents[2] / "notebooks" / "10_where_gain.ip
 def stored() -> dict[str, pd.DataFrame]:
     names = ("fair_grid", "preparation", "negative_weight", "negative_contest", "targets")
     names += ("cvxpy_grid", "cvxpy_time", "support", "choice_of_p")
+    names += ("common_range", "matched_sparsity", "relabelling", "conditions", "validation_size")
+    names += ("radius_pure", "radius_negatives", "fixed_cost", "waveform", "density_weights")
     return {name: study_table(name) for name in names}
 
 
@@ -53,6 +56,14 @@ def test_the_text_quotes_what_is_computed(stored, main) -> None:
         | rest.time_facts(stored["cvxpy_time"], main)
         | rest.support_facts(stored["support"])
         | rest.exponent_facts(stored["choice_of_p"])
+        | exponent.range_facts(stored["common_range"], stored["matched_sparsity"])
+        | exponent.relabelling_facts(stored["relabelling"])
+        | exponent.condition_facts(stored["conditions"])
+        | exponent.reading_facts(stored["radius_pure"], stored["radius_negatives"])
+        | exponent.validation_facts(stored["validation_size"])
+        | exponent.hypothesis_facts(
+            stored["fixed_cost"], stored["waveform"], stored["density_weights"]
+        )
     )
     cells = json.loads(NOTEBOOK.read_text())["cells"]
     text = "".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
@@ -60,6 +71,25 @@ def test_the_text_quotes_what_is_computed(stored, main) -> None:
     assert {name for name, _ in quoted} <= set(facts)
     for name, form in quoted:
         format(facts[name], form)  # a number where a number is quoted
+
+
+def test_the_map_says_where_p_helps(stored) -> None:
+    rows = stored["conditions"].rename(columns={"contestant": "method"})
+    helped = shifted(rows, 20.0, method=exponent.LP, condition="tails 2")
+    assert "tails 2" in exponent.condition_facts(helped)["condition_helps"]
+    table = exponent.condition_table(helped)
+    assert table.loc["tails 2", "says (ℓ1)"] == "higher"
+    assert len(table) == len(conditions.CONDITIONS) + len(conditions.FRACTIONS) - 1
+
+
+def test_figures_of_the_studies_of_p(stored) -> None:
+    ticks = exponent.draw_fixed(stored["common_range"]).axes[0].get_yticklabels()
+    assert len(ticks) == 11
+    assert len(exponent.draw_relabelling(stored["relabelling"]).axes) == 2
+    assert list(exponent.density_table(stored["density_weights"]).columns[:2]) == ["D1", "D2"]
+    assert exponent.sparsity_table(stored["matched_sparsity"]).index[0] == 1.0
+    assert "ℓp-SVDD⁻" in exponent.reading_table().index
+    plt.close("all")
 
 
 def test_hypothesis_1_follows_what_is_left_of_the_gap(stored) -> None:
