@@ -90,8 +90,8 @@ def determining_points(model: LpSVDD, *, counted: ArrayLike | None = None) -> De
     check_is_fitted(model)
     if model.offset_ != -model.surface_sq_:
         raise ValueError(
-            "the risk of rejection is known for the ball's surface only, and contamination= or "
-            "rethreshold() moved the threshold; fit without contamination"
+            "the risk of rejection is known for the ball's surface only, and contamination=, "
+            "rethreshold() or nu= moved the threshold; give C instead"
         )
     kept = model.y_fit_ > 0
     if model.weight_fit_ is not None:

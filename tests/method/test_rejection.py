@@ -257,6 +257,18 @@ def test_every_radius_of_an_interval_is_optimal():
     )
 
 
+def test_two_counts_share_beta_and_enclose_the_interval_of_each():
+    low, high = Determining(20, 24, 100).risk(0.1)
+    assert low == rejection_risk(20, 100, 0.05, sides="lower")[0] > 0.0
+    assert high == rejection_risk(24, 100, 0.05, sides="upper")[1]
+    for k in range(20, 25):
+        one_low, one_high = Determining(k, k, 100).risk(0.1)
+        assert low < one_low and one_high < high
+    assert Determining(20, 24, 100).risk(0.1, sides="upper") == rejection_risk(
+        24, 100, 0.1, sides="upper"
+    )
+
+
 def test_equal_points_at_p_1_leave_the_lower_end_to_the_points_outside():
     """A coin: all points lie on the surface, and nothing is ever rejected."""
     X = np.repeat([[-1.0], [1.0]], 20, axis=0)

@@ -61,7 +61,7 @@ def test_a_light_run_has_a_row_for_each_cell(monkeypatch):
     monkeypatch.setattr(rejection, "FRESH", 500)
     monkeypatch.setattr(rejection_compare, "FRESH", 500)
     table = rejection.coverage(2, names=["Student 1.5"])
-    assert len(table) == 2 * 12 and (table["repetitions"] == 2).all()
+    assert len(table) == 2 * 8 and (table["repetitions"] == 2).all()
     assert (table["low"] <= table["high"]).all() and (table["fresh"] > 0).all()
     variants = rejection.conditions(1, cases=(("Gaussian", 2.0),), n=60)
     assert set(variants["variant"]) <= set(rejection.CONDITIONS)
