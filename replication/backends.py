@@ -9,10 +9,13 @@ number of cores. An exception inside a task is an outcome like any other: the ot
 from __future__ import annotations
 
 import traceback
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
+from joblib import cpu_count
 from threadpoolctl import threadpool_limits
 
 
@@ -109,12 +112,18 @@ class Dask:
 
         cluster = None
         if self.scheduler is None:
-            cluster = LocalCluster(
-                n_workers=self.n_workers,
-                threads_per_worker=1,
-                processes=True,
-                dashboard_address=None,
-            )
+            try:
+                cluster = LocalCluster(
+                    n_workers=self.n_workers,
+                    threads_per_worker=1,
+                    processes=True,
+                    dashboard_address=None,
+                )
+            except (RuntimeError, OSError) as error:  # "Nanny failed to start."
+                raise WorkerLost(
+                    f"the dask cluster on this machine did not start ({error}): "
+                    "run the same command again, or use the backend 'joblib'"
+                ) from error
         try:
             client = Client(self.scheduler if cluster is None else cluster, timeout=self.timeout)
         except OSError as error:
@@ -141,8 +150,19 @@ SERIAL = Serial()
 
 
 def make_backend(name: str, n_jobs: int, scheduler: str | None = None) -> Serial | Local | Dask:
-    """Backend by its name on the command line: "joblib" or "dask"."""
+    """Backend by its name on the command line: "joblib" or "dask".
+
+    More jobs than cores only compete for them: on this machine their number is capped, with a word.
+    """
+    cores = cpu_count()
+    if scheduler is None and n_jobs > cores:
+        warnings.warn(f"{n_jobs} jobs were asked for, {cores} are used: one a core", stacklevel=2)
+        n_jobs = cores
     if name == "dask":
+        if find_spec("distributed") is None:
+            raise ValueError(
+                "the backend 'dask' needs dask: install the extra cluster, or use 'joblib'"
+            )
         return Dask(scheduler=scheduler, n_workers=n_jobs)
     if name != "joblib":
         raise ValueError(f"unknown backend {name!r}: expected 'joblib' or 'dask'")

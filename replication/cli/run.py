@@ -45,8 +45,11 @@ def _settings(setting: Setting) -> list[str]:
 
 
 @contextmanager
-def _plain_errors() -> Iterator[None]:
-    """Show expected errors as one message and exit code 1, warnings as one line each."""
+def _plain_errors(folder: Path | None = None) -> Iterator[None]:
+    """Show expected errors as one message and exit code 1, warnings as one line each.
+
+    Ctrl-C says how to go on: finished tasks are in the folder, if the run has one.
+    """
     from replication.backends import WorkerLost
     from replication.runner import RunFailed
     from replication.store import ResultsError
@@ -62,6 +65,12 @@ def _plain_errors() -> Iterator[None]:
         text = str(error.args[0]) if isinstance(error, KeyError) else str(error)
         typer.echo(f"error: {text}", err=True)
         raise typer.Exit(code=1) from error
+    except KeyboardInterrupt:
+        hint = f"finished tasks are in {folder}: the same command goes on from there"
+        if folder is None:
+            hint = "nothing was kept; with --folder NAME an interrupted run goes on where it was"
+        typer.echo(f"\nstopped; {hint}", err=True)
+        raise typer.Exit(code=130) from None
 
 
 def run(
@@ -110,7 +119,7 @@ def run(
     from replication import experiment as experiments
     from replication.backends import make_backend
 
-    with _plain_errors():
+    with _plain_errors(folder):
         if everything == bool(dataset):
             raise ValueError("name data sets with --dataset, or take all with --all")
         names = (

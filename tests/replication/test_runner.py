@@ -325,11 +325,53 @@ def test_an_unreachable_scheduler_is_named() -> None:
         run(square, TASKS, signature=SIGNATURE, backend=backend, progress=False)
 
 
-def test_backends_by_name() -> None:
+def test_backends_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     assert make_backend("joblib", 1) == Serial()
+    monkeypatch.setattr("replication.backends.cpu_count", lambda: 4)
     assert make_backend("joblib", 3) == Local(3)
     assert make_backend("dask", 2, "tcp://a:1") == Dask(scheduler="tcp://a:1", n_workers=2)
     with pytest.raises(ValueError, match="unknown backend"):
         make_backend("mpi", 2)
     with pytest.raises(ValueError, match="needs the backend"):
         make_backend("joblib", 2, "tcp://a:1")
+
+
+def test_jobs_are_capped_with_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("replication.backends.cpu_count", lambda: 4)
+    with pytest.warns(UserWarning, match="999999 jobs were asked for, 4 are used"):
+        assert make_backend("joblib", 999_999) == Local(4)
+    remote = make_backend("dask", 64, "tcp://a:1")  # other machines have their own cores
+    assert remote == Dask(scheduler="tcp://a:1", n_workers=64)
+
+
+def test_dask_that_is_absent_or_does_not_start_gets_a_sentence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def broken(**_: object) -> None:
+        raise RuntimeError("Nanny failed to start.")
+
+    monkeypatch.setattr("distributed.LocalCluster", broken)
+    with pytest.raises(WorkerLost, match="did not start .Nanny failed to start"):
+        list(Dask().map(square, TASKS))
+    monkeypatch.setattr("replication.backends.find_spec", lambda name: None)
+    with pytest.raises(ValueError, match="needs dask: install the extra cluster"):
+        make_backend("dask", 1)
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_ctrl_c_says_how_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keep: bool
+) -> None:
+    from typer.testing import CliRunner
+
+    from replication.cli import build
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("replication.cli.run._paper", interrupted)
+    words = ["run", "--dataset", "D7", *(["--folder", str(tmp_path / "kept")] if keep else [])]
+    done = CliRunner().invoke(build(), words)
+    assert done.exit_code == 130
+    kept = f"finished tasks are in {tmp_path / 'kept'}: the same command goes on"
+    assert (kept if keep else "with --folder NAME") in done.stderr

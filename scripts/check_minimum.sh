@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# The lowest versions that pyproject.toml allows, really tried: a temporary environment with exactly
+# those of the package's own requirements, and the tests that touch them most. Takes a minute or two.
+#   scripts/check_minimum.sh [pytest arguments]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+"${PYTHON:-python3}" -m venv "$folder/venv"
+"$folder/venv/bin/python" - > "$folder/lowest.txt" <<'PYTHON'
+import tomllib
+
+with open("pyproject.toml", "rb") as handle:
+    for line in tomllib.load(handle)["project"]["dependencies"]:
+        print(line.replace(">=", "=="))
+PYTHON
+cat "$folder/lowest.txt"
+"$folder/venv/bin/pip" install --quiet --requirement "$folder/lowest.txt" pytest hypothesis
+# Whatever else a resolver brings (click, for one) is the newest: that is what users get.
+export PYTHONPATH=$PWD
+"$folder/venv/bin/python" -m lpsvdd.cli fit --help > /dev/null
+"$folder/venv/bin/python" -m lpsvdd.cli fit wine --nu 0.1 --p 1.5
+"$folder/venv/bin/python" -m pytest -q -p no:cacheprovider \
+    "${@:-tests/method/test_persistence.py}"
