@@ -41,7 +41,7 @@ def processor() -> str:
 
 
 def git_commit() -> str:
-    """Commit of the checkout that holds this package, "+changes" if the package differs from it."""
+    """Commit of this checkout, "+changes" if the code of either package differs from it."""
     here = Path(__file__).resolve().parents[1]
 
     def git(*arguments: str) -> str:
@@ -52,7 +52,9 @@ def git_commit() -> str:
 
     try:
         commit = git("rev-parse", "HEAD")
-        changed = git("status", "--porcelain", "--untracked-files=no", "--", ".")
+        changed = git(
+            "status", "--porcelain", "--untracked-files=no", "--", "lpsvdd", "replication"
+        )
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
     return commit + ("+changes" if changed else "")
