@@ -188,7 +188,7 @@ def repetition(name: str, n: int, number: int) -> Rows:
     name="rejection_coverage",
     master_seed=MASTER_SEED,
 )
-def coverage(repetitions: int = 1000, names: Sequence[str] | None = None) -> pd.DataFrame:
+def coverage(repetitions: int = 60, names: Sequence[str] | None = None) -> pd.DataFrame:
     """One row for each population, n, p, C: shares of misses and means over the repetitions.
 
     ``below_x`` and ``above_x`` are the shares of repetitions with the risk below and above the
@@ -318,7 +318,7 @@ def _with_share(X: np.ndarray, share: float, **options: Any) -> LpSVDD:
     master_seed=MASTER_SEED,
 )
 def conditions(
-    repetitions: int = 1000,
+    repetitions: int = 40,
     cases: Sequence[tuple[str, float]] = (("Gaussian", 1.0), ("Gaussian", 2.0)),
     n: int = 100,
 ) -> pd.DataFrame:
