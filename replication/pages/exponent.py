@@ -101,6 +101,7 @@ def draw_relabelling(rows: pd.DataFrame) -> Figure:
         ax.set_xticks(range(len(COSTS)), [f"{c:g}" for c in COSTS])
         ax.set_yticks(range(len(table)), [f"{p:.4g}" for p in table.index])
         ax.set(xlabel="c", title=title)
+        ax.grid(False)
     axes[0].set_ylabel("p")
     return fig
 
