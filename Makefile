@@ -10,7 +10,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 export MKL_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test test-all mutants lint book quick check-book pdf bench reproduce reproduce-quick claims data clean distclean
+.PHONY: help setup test test-all mutants minimum lint book quick check-book pdf bench reproduce reproduce-quick claims data clean distclean
 
 help: ## This table
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -29,6 +29,9 @@ test-all: $(READY) ## Run the tests, slow ones included
 
 mutants: $(READY) ## Break the code in known places, see that a test notices each (minutes)
 	$(RUN) scripts/mutants.py
+
+minimum: ## Try the lowest versions that pyproject.toml allows, in a temporary environment
+	PYTHON="$(PYTHON)" scripts/check_minimum.sh
 
 lint: $(READY) ## Check the style of the code
 	$(RUN) -m ruff check .

@@ -34,6 +34,7 @@ def tracked(reader: CellReader, blocks: Iterator[Rows], *, quiet: bool) -> Itera
         unit="B",
         unit_scale=True,
         leave=False,
+        delay=1.0,  # what takes a second needs no bar
         desc=reader.name,
         disable=True if quiet else None,  # None: only on a terminal
     )

@@ -9,6 +9,8 @@ import pkgutil
 import resource
 import sys
 import zipfile
+from contextlib import suppress
+from importlib.util import find_spec
 
 import joblib
 import numpy as np
@@ -129,7 +131,8 @@ def test_round_trip_with_negatives_categories_classes_and_precomputed_kernels(tm
 def test_the_list_of_types_holds_every_estimator_of_the_package():
     for found in pkgutil.walk_packages(lpsvdd.__path__, "lpsvdd."):
         if ".cli" not in found.name and "__main__" not in found.name:
-            importlib.import_module(found.name)
+            with suppress(ImportError):  # modules of an extra that is not installed
+                importlib.import_module(found.name)
     classes, waiting = set(), [BaseEstimator]
     while waiting:
         waiting += (subclasses := waiting.pop().__subclasses__())
@@ -143,6 +146,8 @@ def test_the_list_of_types_holds_every_estimator_of_the_package():
     assert ours - abstract <= set(OUR_TYPES)
     for name in OUR_TYPES:
         module, _, attribute = name.rpartition(".")
+        if module.endswith("pyod_adapter") and find_spec("pyod") is None:
+            continue
         assert isinstance(getattr(importlib.import_module(module), attribute), type)
 
 
