@@ -10,7 +10,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 export MKL_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test test-all mutants minimum lint book quick check-book pdf bench reproduce reproduce-quick claims data clean distclean
+.PHONY: help setup test test-slow test-all test-cores mutants minimum lint book quick check-book pdf bench reproduce reproduce-quick claims data clean distclean
 
 help: ## This table
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -24,8 +24,23 @@ setup: $(READY) ## Make .venv from the hash-locked requirements; the others do t
 test: $(READY) ## Run the tests (minutes)
 	$(RUN) -m pytest -n auto
 
-test-all: $(READY) ## Run the tests, slow ones included
-	$(RUN) -m pytest -n auto -m "slow or not slow"
+test-slow: $(READY) ## Run the slow tests, which `make test` leaves out
+	$(RUN) -m pytest -n auto -m slow
+
+test-all: test test-slow ## Run the tests, slow ones included
+
+# The same numbers on every processor: the kernels of OpenBLAS for an old, a newer and (where there is
+# AVX512) a recent one, and NumPy's own loops held to the instructions of each.
+has       = $(shell grep -q -m1 -w $(1) /proc/cpuinfo 2>/dev/null && echo $(2))
+CORES    ?= $(call has,sse4_2,Nehalem) $(call has,avx2,Haswell) $(call has,avx512vl,SkylakeX)
+Nehalem   = X86_V3 X86_V4 AVX512_ICL AVX512_SPR
+Haswell   = X86_V4 AVX512_ICL AVX512_SPR
+SkylakeX  =
+NUMERICAL ?= tests/method
+
+test-cores: $(READY) ## Run the numerical tests as other processors would compute (CORES, NUMERICAL)
+	@$(foreach core,$(CORES),echo "as $(core):" && OPENBLAS_CORETYPE=$(core) \
+	NPY_DISABLE_CPU_FEATURES="$($(core))" $(RUN) -m pytest -n auto -q $(NUMERICAL) &&) true
 
 mutants: $(READY) ## Break the code in known places, see that a test notices each (minutes)
 	$(RUN) scripts/mutants.py

@@ -80,11 +80,12 @@ def main() -> int:
     if code != 0:
         print(f"the tests must pass before anything is broken:\n{output}")
         return 1
+    killed = 0
     with ThreadPoolExecutor(options.jobs) as pool:
-        found = list(pool.map(verdict, mutants))
-    for mutant, text in zip(mutants, found, strict=True):
-        print(f"{text:10} {mutant['file']}: {mutant['what']}  [{mutant['killed_by']}]")
-    killed = found.count("killed")
+        for mutant, text in zip(mutants, pool.map(verdict, mutants), strict=True):
+            print(f"{text:8} {mutant['file']}: {mutant['what']}", flush=True)
+            print(f"         {mutant['killed_by']}", flush=True)
+            killed += text == "killed"
     print(f"{killed} of {len(mutants)} mutants killed")
     return 0 if killed == len(mutants) else 1
 

@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
-from lpsvdd import LpSVDD
+from lpsvdd import LpSVDD, solve
 
 
 @pytest.fixture
@@ -276,6 +276,29 @@ def test_weight_zero_removes_a_sample(data):
 
 
 # -- thresholds -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("C_neg", [None, 0.02])
+def test_costs_reach_the_solver_class_by_class(data, C_neg):
+    X, y = data
+    X = np.vstack([X[:40], 0.4 * X[40:]])  # labelled outliers inside, so that their cost matters
+    weight = np.linspace(0.5, 2.0, 50)
+    model = LpSVDD(p=1.5, C=0.3, C_neg=C_neg, gamma=0.3).fit(X, y, sample_weight=weight)
+    cost = np.where(y > 0, 0.3, 0.3 if C_neg is None else C_neg) * weight
+    wanted = solve(rbf_kernel(X, gamma=0.3), y, p=1.5, c=cost)
+    assert wanted.alpha[y < 0].sum() > 1e-3
+    assert model.alpha_ == pytest.approx(wanted.alpha, abs=1e-5)
+
+
+def test_nu_counts_positive_weight_only(data):
+    """C = 1/(nu · sum of the positives' weights): labelled outliers do not enter."""
+    X, y = data
+    weight = np.linspace(0.5, 2.0, 50)
+    for w, total in ((None, 40.0), (weight, weight[:40].sum())):
+        by_share = LpSVDD(p=1.0, nu=0.2, gamma=0.3).fit(X, y, sample_weight=w)
+        by_cost = LpSVDD(p=1.0, C=1.0 / (0.2 * total), gamma=0.3).fit(X, y, sample_weight=w)
+        assert by_share.alpha_ == pytest.approx(by_cost.alpha_, abs=1e-9)
+        assert by_share.radius_sq_ == pytest.approx(by_cost.radius_sq_)
 
 
 @pytest.mark.parametrize("share", [0.05, 0.2, 0.5])

@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
 from lpsvdd.kernels import kernel_matrix
-from lpsvdd.weights import density, global_local, kernel_distances, position
+from lpsvdd.weights import density, global_local, kernel_distances, position, sample_weights
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(30, 3))
@@ -52,6 +52,27 @@ def test_density_takes_distances():
     np.testing.assert_array_equal(density(distances=cdist(X, X), k=3), density(X, k=3))
     with pytest.raises(ValueError, match="X or distances"):
         density(k=3)
+
+
+def test_weights_by_name_take_distances_from_the_inputs_where_there_are_any():
+    by_inputs = sample_weights("density", K, Y, X, k=3)
+    np.testing.assert_array_equal(by_inputs, density(X, Y, k=3))
+    by_kernel = sample_weights("density", K, Y, k=3)
+    np.testing.assert_array_equal(by_kernel, density(y=Y, distances=kernel_distances(K), k=3))
+    assert np.abs(by_inputs - by_kernel).max() > 0.01
+    for name, weigh in (("position", position), ("global-local", global_local)):
+        np.testing.assert_array_equal(sample_weights(name, K, Y, X), weigh(K, Y))
+    with pytest.raises(ValueError, match="weighting must be one of"):
+        sample_weights("fame", K)
+
+
+def test_a_small_difference_is_a_difference():
+    """Distances that differ by a tenth of a per cent are no rounding: the weights differ."""
+    line = np.cumsum([0.0, 1.0, 1.001, 1.002, 1.003])[:, None]
+    w = density(line, k=1)
+    assert w[-1] == 0.0 and 0.0 < w[-2] < w[0] == pytest.approx(1 - 1 / 1.003)
+    near = position(np.diag([1.0, 1.001, 1.002]))
+    assert near[-1] == 0.0 and near[0] > near[1] > 0.0
 
 
 def test_global_local_parts():

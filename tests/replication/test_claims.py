@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -27,7 +28,7 @@ from replication.claims import (
     reproduction,
     studies,
 )
-from replication.claims.ledger import THEMES, finding, load_checks
+from replication.claims.ledger import THEMES, finding, load_checks, stored
 from replication.paper import EXPONENTS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -388,6 +389,51 @@ def test_every_set_the_average_or_neither(monkeypatch):
 
     limits = {3.0: "holds", 0.4: "holds partly", 0.05: "not reproduced"}
     assert {lead: verdict(lead) for lead in limits} == limits
+
+
+def test_all_sets_but_one_are_not_all_sets(monkeypatch):
+    rows = contest({"lp-SVDD": 3.0, "l1-SVDD": 0})
+    monkeypatch.setattr(reproduction, "stored_table", lambda name: rows)
+    assert reproduction.rerun_wins("pure", "l1-SVDD").verdict == "holds"
+    rows.loc[(rows["dataset"] == "D4") & (rows["method"] == "lp-SVDD"), "auc"] = 59.0
+    found = reproduction.rerun_wins("pure", "l1-SVDD")
+    assert (found.verdict, found.facts["lost"], found.facts["wins"]) == ("holds partly", "D4", 9)
+
+
+def test_a_place_is_judged_by_its_probability(monkeypatch):
+    def verdict(chance):
+        places = pd.DataFrame({1: {"lp-SVDD": chance}, 2: {"lp-SVDD": 1 - chance}})
+        monkeypatch.setattr(reproduction, "_places", lambda setting: places)
+        return reproduction.rerun_place("pure", "lp-SVDD", 1).verdict
+
+    limits = {0.96: "holds", 0.94: "holds partly", 0.06: "holds partly", 0.04: "not reproduced"}
+    assert {chance: verdict(chance) for chance in limits} == limits
+
+
+def test_the_limits_of_the_verdicts_on_the_bound(monkeypatch):
+    """Coverage of 95 % is asked for, and p = 1 has to be the best in most simulations."""
+
+    def verdict(check, column, value):
+        def changed(name):
+            return stored(name).assign(**{column: value})
+
+        monkeypatch.setattr(studies, "stored", changed)
+        return check().verdict
+
+    coverage = {0.95: "holds partly", 0.94: "not reproduced"}
+    for value, wanted in coverage.items():
+        assert verdict(studies.bound_coverage, "coverage_paper", value) == wanted
+    for value, wanted in {0.51: "holds partly", 0.49: "holds"}.items():
+        assert verdict(studies.bound_at_one, "best_paper", value) == wanted
+
+
+@pytest.mark.parametrize("fails", ["p_value", "iman_davenport_p"])
+def test_both_tests_of_equal_ranks_must_reject(monkeypatch, fails):
+    sure = SimpleNamespace(p_value=1e-6, iman_davenport_p=1e-6)
+    monkeypatch.setattr(reproduction, "friedman", lambda means: sure)
+    assert reproduction.rerun_friedman("pure").verdict == "holds"
+    setattr(sure, fails, 0.01)
+    assert reproduction.rerun_friedman("pure").verdict == "not reproduced"
 
 
 def test_an_order_counts_from_the_critical_difference_on(monkeypatch):

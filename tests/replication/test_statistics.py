@@ -108,6 +108,18 @@ def test_interval_covers_and_counts() -> None:
     assert constant.low == constant.mean == constant.high == 0.5
 
 
+@pytest.mark.parametrize("level, quantile", [(0.95, 1.960), (0.90, 1.645), (0.5, 0.674)])
+def test_interval_has_the_width_that_its_level_asks_for(level: float, quantile: float) -> None:
+    """For many differences the bootstrap is the normal approximation."""
+    values = np.random.default_rng(3).normal(size=400)
+    found = mean_interval(values, level=level)
+    half = quantile * values.std() / np.sqrt(400)
+    assert found.high - found.mean == pytest.approx(half, rel=0.05)
+    assert found.mean - found.low == pytest.approx(half, rel=0.05)
+    if level == 0.95:
+        assert found == mean_interval(values)  # the default
+
+
 def test_interval_coverage_is_near_its_level() -> None:
     rng = np.random.default_rng(1)
     hits = 0
