@@ -7,6 +7,7 @@ out again and lets the browser choose. ``panels`` lays panels side by side or, n
 
 from __future__ import annotations
 
+import html
 from base64 import b64encode
 from collections.abc import Callable
 from io import BytesIO
@@ -57,3 +58,14 @@ def show(draw: Callable[..., Figure]) -> None:
 
     # As raw data: IPython's SVG class would keep the root element alone and drop the comment.
     display({"image/svg+xml": both_widths(draw)}, raw=True)
+
+
+def picture_html(draw: Callable[..., Figure], *, name: str, alt: str) -> str:
+    """Both drawings inside one HTML element, for a page other than the notebook's own."""
+    wide, narrow = (b64encode(svg(draw(narrow=value))).decode() for value in (False, True))
+    kind = "data:image/svg+xml;base64,"
+    return (
+        f'<figure id="{name}"><picture>'
+        f'<source media="(max-width: 600px)" srcset="{kind}{narrow}">'
+        f'<img alt="{html.escape(alt)}" src="{kind}{wide}"></picture></figure>'
+    )

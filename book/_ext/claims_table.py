@@ -1,9 +1,7 @@
-"""Directive ``{claims}``: the claims ledger as a table, every verdict recomputed while building.
+"""The claims ledger on the pages of the book; every verdict is recomputed while building.
 
-    ```{claims}
-    ```
-
-``{claims-summary}`` is the line with the number of claims per verdict, for another page.
+``{claims}`` is the whole ledger: a bar of verdicts, buttons that filter, one table a theme.
+``{claims-bar}`` is the bar alone, each segment a link to its claims, for another page.
 
 Links to the evidence are ordinary links of the book, so a page that does not exist fails the build;
 so does a verdict that no longer follows.
@@ -11,6 +9,7 @@ so does a verdict that no longer follows.
 
 from __future__ import annotations
 
+import html
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -26,24 +25,54 @@ from replication.claims import VERDICTS, Claim, judge, markdown_table, read_ledg
 LOG = logging.getLogger(__name__)
 
 
-def summary(claims: list[Claim]) -> str:
-    """Number of claims, and of claims per verdict."""
+def slug(verdict: str) -> str:
+    """A verdict as a class and an anchor."""
+    return "verdict-" + verdict.replace(" ", "-")
+
+
+def bar(claims: list[Claim], page: str = "") -> str:
+    """All claims as one bar, a segment per verdict, as wide as it has claims."""
     counts = Counter(claim.verdict for claim in claims)
-    parts = [f"{verdict} {counts[verdict]}" for verdict in VERDICTS if counts[verdict]]
-    return f"{len(claims)} claims: {', '.join(parts)}."
+    parts = []
+    for verdict in filter(counts.get, VERDICTS):
+        text = html.escape(f"{counts[verdict]} {verdict}")
+        parts.append(
+            f'<a class="segment {slug(verdict)}" style="flex-grow:{counts[verdict]}" '
+            f'href="{page}#{slug(verdict)}" title="{text}"><span>{text}</span></a>'
+        )
+    return f'<div class="claims-bar" role="group">{"".join(parts)}</div>'
 
 
-class Summary(SphinxDirective):
-    """The line with the numbers; the page of the table is the one that checks them."""
+def buttons(claims: list[Claim]) -> str:
+    """Filters; without JavaScript they do nothing and every claim is shown."""
+    counts = Counter(claim.verdict for claim in claims)
+    parts = [
+        f'<button type="button" data-verdict="" aria-pressed="true">all {len(claims)}</button>'
+    ]
+    parts += [
+        f'<button type="button" id="{slug(verdict)}" class="{slug(verdict)}" '
+        f'data-verdict="{slug(verdict)}" aria-pressed="false">{verdict} {counts[verdict]}</button>'
+        for verdict in filter(counts.get, VERDICTS)
+    ]
+    return f'<div class="claims-filter">{"".join(parts)}</div>'
+
+
+def raw(text: str) -> nodes.raw:
+    """HTML as it is."""
+    return nodes.raw("", text, format="html")
+
+
+class Bar(SphinxDirective):
+    """The bar; the page of the ledger is the one that checks it."""
 
     def run(self) -> list[nodes.Node]:
         path = Path(self.env.srcdir).parent / "claims.yml"
         self.env.note_dependency(str(path))
-        return [nodes.paragraph(text=summary(read_ledger(path)))]
+        return [raw(bar(read_ledger(path), "claims.html"))]
 
 
 class Claims(SphinxDirective):
-    """The whole table, preceded by the number of claims per verdict."""
+    """The whole ledger."""
 
     def run(self) -> list[nodes.Node]:
         root = Path(self.env.srcdir).parent
@@ -56,14 +85,14 @@ class Claims(SphinxDirective):
                 LOG.warning(
                     "claim %s: ledger says %s, check says %s", claim.id, claim.verdict, verdict
                 )
-        text = f"{summary(claims)}\n\n{markdown_table(claims)}"
         container = nodes.container(classes=["claims"])
-        self.state.nested_parse(StringList(text.splitlines(), "claims.yml"), 0, container)
-        return [container]
+        lines = markdown_table(claims).splitlines()
+        self.state.nested_parse(StringList(lines, "claims.yml"), 0, container)
+        return [raw(bar(claims) + buttons(claims)), container]
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register with Sphinx."""
     app.add_directive("claims", Claims)
-    app.add_directive("claims-summary", Summary)
+    app.add_directive("claims-bar", Bar)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

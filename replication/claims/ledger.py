@@ -147,8 +147,8 @@ def markdown_table(claims: Iterable[Claim]) -> str:
             mismatch = "" if outcome.verdict == claim.verdict else f" (ledger: {claim.verdict})"
             lines.append(
                 f"| {claim.claim} *{claim.location}* "
-                f"| [{outcome.verdict}]{{.verdict}}{mismatch} "
-                f"| {finding(claim, outcome)} [Evidence]({claim.evidence}) |"
+                f"| [{outcome.verdict}]{{.verdict .verdict-{outcome.verdict.replace(' ', '-')}}}{mismatch} "
+                f"| {finding(claim, outcome)} []({claim.evidence}) |"
             )
         blocks.append("\n".join(lines) + "\n")
     return "\n".join(blocks)

@@ -8,9 +8,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
+from lpsvdd.datasets import catalogue
 from lpsvdd.plots import PALETTE
 from replication.claims.exponent import LP, reading_differences, relabelled
 from replication.evidence import MARGIN, compare_over_sets, comparison_of, weighed
+from replication.figures import panels
 from replication.pages import Facts, decisions, in_order
 from replication.paper import COSTS, EXPONENTS
 from replication.printed import printed_matrix
@@ -55,6 +57,32 @@ def draw_fixed(common: pd.DataFrame) -> Figure:
     ax.set(xlabel="fixed p minus ℓp, AUC points", ylabel="p")
     ax.invert_yaxis()
     return fig
+
+
+def draw_lead(common: pd.DataFrame, narrow: bool) -> Figure:
+    """lp minus l1 by data set, ordered by the lead: on the paper's grid, and over the same range."""
+    rows = mean_matrix(common)
+    printed = rows[RANGE_PAIRS[0][0]] - rows[RANGE_PAIRS[0][1]]
+    same = rows[RANGE_PAIRS[4][0]] - rows[RANGE_PAIRS[4][1]]
+    order = printed.sort_values().index
+    figure, (ax,) = panels(1, narrow=narrow, height=0.24 * len(order) + 1.1)
+    place = np.arange(len(order))
+    ax.axvline(0, color="#666666", lw=0.8)
+    ax.hlines(place, same[order], printed[order], color="#bbbbbb", lw=1.2)
+    ax.scatter(printed[order], place, s=30, facecolors="none", edgecolors=PALETTE["vermillion"])
+    ax.scatter(same[order], place, s=30, color=PALETTE["vermillion"])
+    titles = catalogue()["title"]
+    ax.set_yticks(place, [f"{titles[name]} ({name})" for name in order], fontsize=9)
+    ax.set_xlabel("AUC points, ℓp − ℓ1")
+    top = len(order) - 1
+    for values, text in ((printed, "paper's grid"), (same, "same range")):
+        ax.annotate(
+            text, (values[order[-1]], top), xytext=(0, 8), textcoords="offset points",
+            ha="center", fontsize=9, color=PALETTE["vermillion"],
+        )  # fmt: skip
+    ax.set_ylim(-0.7, top + 1.3)
+    ax.grid(axis="y", visible=False)
+    return figure
 
 
 def range_facts(common: pd.DataFrame, sparsity: pd.DataFrame) -> Facts:
