@@ -144,10 +144,11 @@ def markdown_table(claims: Iterable[Claim]) -> str:
         lines += ["| claim of the paper | verdict | what was found |", "|---|---|---|"]
         for claim in group:
             outcome = judge(claim)
+            css = "verdict-" + outcome.verdict.replace(" ", "-")
             mismatch = "" if outcome.verdict == claim.verdict else f" (ledger: {claim.verdict})"
             lines.append(
                 f"| {claim.claim} *{claim.location}* "
-                f"| [{outcome.verdict}]{{.verdict .verdict-{outcome.verdict.replace(' ', '-')}}}{mismatch} "
+                f"| [{outcome.verdict}]{{.verdict .{css}}}{mismatch} "
                 f"| {finding(claim, outcome)} []({claim.evidence}) |"
             )
         blocks.append("\n".join(lines) + "\n")

@@ -60,7 +60,7 @@ def draw_fixed(common: pd.DataFrame) -> Figure:
 
 
 def draw_lead(common: pd.DataFrame, narrow: bool) -> Figure:
-    """lp minus l1 by data set, ordered by the lead: on the paper's grid, and over the same range."""
+    """lp minus l1 by data set: on the paper's grid, which orders them, and over the same range."""
     rows = mean_matrix(common)
     printed = rows[RANGE_PAIRS[0][0]] - rows[RANGE_PAIRS[0][1]]
     same = rows[RANGE_PAIRS[4][0]] - rows[RANGE_PAIRS[4][1]]
