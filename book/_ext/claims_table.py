@@ -38,9 +38,16 @@ def bar(claims: list[Claim], page: str = "") -> str:
         text = html.escape(f"{counts[verdict]} {verdict}")
         parts.append(
             f'<a class="segment {slug(verdict)}" style="flex-grow:{counts[verdict]}" '
-            f'href="{page}#{slug(verdict)}" title="{text}"><span>{text}</span></a>'
+            f'href="{page}#{slug(verdict)}" title="{text}" aria-label="{text}">{counts[verdict]}</a>'
         )
-    return f'<div class="claims-bar" role="group">{"".join(parts)}</div>'
+    names = ", ".join(
+        f'<span class="{slug(verdict)} name">{counts[verdict]} {html.escape(verdict)}</span>'
+        for verdict in filter(counts.get, VERDICTS)
+    )
+    return (
+        f'<div class="claims-bar" role="group">{"".join(parts)}</div>'
+        f'<p class="claims-names">{len(claims)} claims: {names}.</p>'
+    )
 
 
 def buttons(claims: list[Claim]) -> str:
