@@ -38,7 +38,8 @@ def bar(claims: list[Claim], page: str = "") -> str:
         text = html.escape(f"{counts[verdict]} {verdict}")
         parts.append(
             f'<a class="segment {slug(verdict)}" style="flex-grow:{counts[verdict]}" '
-            f'href="{page}#{slug(verdict)}" title="{text}" aria-label="{text}">{counts[verdict]}</a>'
+            f'href="{page}#{slug(verdict)}" title="{text}" aria-label="{text}">'
+            f"{counts[verdict]}</a>"
         )
     names = ", ".join(
         f'<span class="{slug(verdict)} name">{counts[verdict]} {html.escape(verdict)}</span>'
