@@ -48,10 +48,11 @@ mutants: $(READY) ## Break the code in known places, see that a test notices eac
 minimum: ## Try the lowest versions that pyproject.toml allows, in a temporary environment
 	PYTHON="$(PYTHON)" scripts/check_minimum.sh
 
-lint: $(READY) ## Check the style of the code
+lint: $(READY) ## Check style, direction of imports and types of the code
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
 	$(VENV)/bin/lint-imports
+	$(RUN) -m mypy
 
 BUILD_BOOK = $(VENV)/bin/jupyter-book build book --config _config.yml --path-output . -W --keep-going
 
@@ -93,7 +94,7 @@ data: $(READY) ## Verify the data sets against their checksums
 	$(RUN) -m lpsvdd.cli data check
 
 clean: ## Remove what was built; .venv stays
-	rm -rf _build book.pdf book/notebooks/*.ipynb .pytest_cache .ruff_cache .hypothesis
+	rm -rf _build book.pdf book/notebooks/*.ipynb .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find lpsvdd replication tests scripts -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean ## Remove .venv too
