@@ -12,7 +12,6 @@ One sign convention throughout, scikit-learn's: a higher score is more normal,
 from __future__ import annotations
 
 import warnings
-from numbers import Real
 from typing import ClassVar
 
 import numpy as np
@@ -24,6 +23,7 @@ from lpsvdd._validation import (
     check_range,
     check_square_kernel,
     estimator_labels,
+    is_number,
     warn_of_collapse,
     weighted_quantile,
 )
@@ -155,7 +155,7 @@ class KernelOneClass(OutlierMixin, BaseEstimator):
         if (quantile is None) == (false_alarm_rate is None):
             raise ValueError("give exactly one of quantile and false_alarm_rate")
         level = quantile if false_alarm_rate is None else false_alarm_rate
-        if not (isinstance(level, Real) and 0.0 <= level < 1.0):
+        if not (is_number(level) and 0.0 <= level < 1.0):
             name = "quantile" if false_alarm_rate is None else "false_alarm_rate"
             raise ValueError(f"{name} must be in [0, 1), got {level!r}")
         scores = np.sort(self.score_samples(X, diag=diag))
@@ -218,7 +218,7 @@ class KernelOneClass(OutlierMixin, BaseEstimator):
         if not callable(self.kernel) and self.kernel not in KERNELS:
             raise ValueError(f"kernel must be one of {KERNELS} or a callable, got {self.kernel!r}")
         if self.contamination is not None and not (
-            isinstance(self.contamination, Real) and 0.0 < self.contamination <= 0.5
+            is_number(self.contamination) and 0.0 < self.contamination <= 0.5
         ):
             raise ValueError(
                 f"contamination must be None or in (0, 0.5], got {self.contamination!r}"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from numbers import Real
+from typing import TypeGuard
 
 import numpy as np
 
@@ -112,9 +114,14 @@ def weighted_quantile(values: np.ndarray, level: float, weights: np.ndarray | No
     return float(low + (position - below) * (high - low))
 
 
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether a value is one real number; True and False are none."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
 def check_exponent(p: object) -> float:
     """p as a float in [1, inf); a clear error otherwise."""
-    if not np.isscalar(p) or isinstance(p, (str, bytes, bool)):
+    if not is_number(p):
         raise ValueError(f"p must be a number in [1, inf), got {p!r}")
     if not (np.isfinite(p) and p >= 1.0):
         raise ValueError(f"p must be in [1, inf), got {p!r}")
@@ -134,7 +141,7 @@ def check_costs(c: object, n_samples: int) -> np.ndarray:
 
 def check_tolerance(tol: float, max_iter: int) -> None:
     """Refuse tolerances and iteration limits that make no sense."""
-    if not (np.isscalar(tol) and 0.0 < tol < 1.0):
+    if not (is_number(tol) and 0.0 < tol < 1.0):
         raise ValueError(f"tol must be in (0, 1), got {tol!r}")
     if not (isinstance(max_iter, (int, np.integer)) and max_iter >= 1):
         raise ValueError(f"max_iter must be a whole number >= 1, got {max_iter!r}")

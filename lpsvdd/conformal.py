@@ -22,7 +22,7 @@ rows it names, the expected share of normal ones is at most q (Bates et al. 2023
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Integral
 
 import numpy as np
 from scipy.stats import false_discovery_control
@@ -31,6 +31,8 @@ from sklearn.model_selection import KFold
 from sklearn.utils import _safe_indexing, check_array, check_random_state
 from sklearn.utils._tags import get_tags
 from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from lpsvdd._validation import is_number
 
 METHODS = ("split", "cross")
 
@@ -156,7 +158,7 @@ class ConformalDetector(MetaEstimatorMixin, OutlierMixin, BaseEstimator):
         -------
         array of bool, shape (n_samples,)
         """
-        if isinstance(fdr, bool) or not isinstance(fdr, Real) or not 0.0 < fdr < 1.0:
+        if not is_number(fdr) or not 0.0 < fdr < 1.0:
             raise ValueError(f"fdr must be a number in (0, 1), got {fdr!r}")
         return false_discovery_control(self.p_values(X), method="bh") <= fdr
 
@@ -216,7 +218,7 @@ class ConformalDetector(MetaEstimatorMixin, OutlierMixin, BaseEstimator):
             raise ValueError(f"method must be one of {METHODS}, got {self.method!r}")
         for name in ("calibration_share", "level"):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 < value < 1.0:
+            if not is_number(value) or not 0.0 < value < 1.0:
                 raise ValueError(f"{name} must be a number in (0, 1), got {value!r}")
         if not isinstance(self.n_folds, Integral) or self.n_folds < 2:
             raise ValueError(f"n_folds must be a whole number >= 2, got {self.n_folds!r}")

@@ -3,13 +3,12 @@ r"""LpSVDD, the scikit-learn estimator."""
 from __future__ import annotations
 
 import warnings
-from numbers import Real
 
 import numpy as np
 from sklearn.utils import gen_batches
 
 from lpsvdd._base import KernelOneClass
-from lpsvdd._validation import check_exponent, check_tolerance
+from lpsvdd._validation import check_exponent, check_tolerance, is_number
 from lpsvdd.bounds import rejection_risk_of
 from lpsvdd.explain import explain
 from lpsvdd.kernels import kernel_diagonal, kernel_matrix, squared_distances
@@ -296,7 +295,7 @@ class LpSVDD(KernelOneClass):
             value = getattr(self, name)
             if name == "C_neg" and value is None:
                 continue
-            if not isinstance(value, Real) or not (np.isfinite(value) and value > 0.0):
+            if not is_number(value) or not (np.isfinite(value) and value > 0.0):
                 raise ValueError(f"{name} must be a positive number, got {value!r}")
         if self.nu is not None:
             check_share(self.nu)

@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from lpsvdd._validation import check_square_kernel
+from lpsvdd._validation import check_square_kernel, is_number
 from lpsvdd.kernels import kernel_diagonal, kernel_matrix, resolve_gamma, squared_distances
 from lpsvdd.solver import solve
 
@@ -291,7 +291,7 @@ class OpenSetClassifier(ClassifierMixin, BaseEstimator):
 
 
 def _check_share(name: str, value: object) -> None:
-    if not (isinstance(value, Real) and 0.0 <= value < 1.0):
+    if not (is_number(value) and 0.0 <= value < 1.0):
         raise ValueError(f"{name} must be in [0, 1), got {value!r}")
 
 

