@@ -99,9 +99,11 @@ def decision_boundary(
     mask = np.zeros(len(X), dtype=bool) if support is None else _as_mask(support, len(X))
     for chosen, colour, label in ((~mask, "#777777", "data"), (mask, OUTSIDE, "support vectors")):
         shown = chosen & (y > 0)
-        ax.scatter(*X[shown].T, s=9, color=colour, label=label, zorder=3, linewidths=0)
+        ax.scatter(X[shown, 0], X[shown, 1], s=9, color=colour, label=label, zorder=3, linewidths=0)
     if np.any(y < 0):
-        ax.scatter(*X[y < 0].T, s=16, marker="x", color=NEGATIVE, label="negatives", zorder=3)
+        other = X[y < 0]
+        look: dict[str, Any] = {"s": 16, "marker": "x", "color": NEGATIVE, "zorder": 3}
+        ax.scatter(other[:, 0], other[:, 1], label="negatives", **look)
     ax.set_aspect("equal")
     ax.grid(False)
     return ax
@@ -173,7 +175,7 @@ def score_histogram(
     ax = ax or _new_axes()
     scores = np.asarray(scores, dtype=float)
     edges = np.histogram_bin_edges(scores, bins=min(60, max(10, int(2 * len(scores) ** (1 / 3)))))
-    groups = [(scores, INSIDE, None)]
+    groups: list[tuple[np.ndarray, str, str | None]] = [(scores, INSIDE, None)]
     if threshold is not None and np.isfinite(threshold):
         # One edge at the threshold: no bar is half inside.
         edges = np.unique([*edges, threshold])
@@ -184,7 +186,7 @@ def score_histogram(
         ax.axvline(threshold, color="#777777", linewidth=1.2, linestyle="--")
     for values, colour, name in groups:
         label = None if name is None else f"{name}: {len(values):,}"
-        ax.hist(values, bins=edges, color=colour, label=label, linewidth=0)
+        ax.hist(values, bins=edges.tolist(), color=colour, label=label, linewidth=0)
     if threshold is not None:
         ax.legend(loc="upper left")
     ax.set(xlabel="score (high is normal)", ylabel="rows")
@@ -213,8 +215,8 @@ def two_components(
         axes = np.column_stack([axes[:, 0], np.zeros(len(axes))])
     inside = np.asarray(inside, dtype=bool)
     for chosen, colour, marker, order in ((inside, INSIDE, "o", 2), (~inside, OUTSIDE, "D", 3)):
-        look = {"s": 12, "color": colour, "marker": marker, "zorder": order}
-        ax.scatter(*axes[chosen].T, alpha=0.7, linewidths=0, **look)
+        look: dict[str, Any] = {"s": 12, "color": colour, "marker": marker, "zorder": order}
+        ax.scatter(axes[chosen, 0], axes[chosen, 1], alpha=0.7, linewidths=0, **look)
     shares = [f"{100 * part:.0f} % of the variance" for part in share[:2]]
     names = [f"component {k} ({text})" for k, text in enumerate(shares, 1)]
     ax.set(xlabel=names[0], ylabel=names[1] if len(names) > 1 else "")
@@ -264,7 +266,7 @@ def contribution_summary(
     rng = np.random.default_rng(0)
     for place, j in enumerate(shown):
         height = place + rng.uniform(-0.28, 0.28, size=len(contributions))
-        look = {"s": 9, "alpha": 0.8, "linewidths": 0, "zorder": 3}
+        look: dict[str, Any] = {"s": 9, "alpha": 0.8, "linewidths": 0, "zorder": 3}
         ax.scatter(contributions[:, j], height, **_coloured(explanation.values[:, j]), **look)
     ax.set_yticks(range(len(shown)), [explanation.columns[j] for j in shown])
     ax.invert_yaxis()

@@ -38,7 +38,7 @@ class Components:
         if len(self.values) == 0:
             return 0
         share = np.cumsum(self.values) / self.values.sum()
-        return int(min(np.searchsorted(share, n_components - 1e-12) + 1, len(share)))
+        return min(int(np.searchsorted(share, n_components - 1e-12)) + 1, len(share))
 
     def project(self, Kz: np.ndarray, q: int | None = None) -> np.ndarray:
         """f_l(z) for l = 1..q."""

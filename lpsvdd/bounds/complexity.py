@@ -36,7 +36,7 @@ class MonteCarlo(float):
     def __repr__(self) -> str:
         return f"MonteCarlo({float(self)!r}, stderr={self.stderr!r})"
 
-    def __getnewargs__(self) -> tuple[float, float]:
+    def __getnewargs__(self) -> tuple[float, float]:  # type: ignore[override]
         return float(self), self.stderr
 
 
@@ -48,8 +48,8 @@ def trace_bound(K: ArrayLike, B: float) -> float:
 
 def kappa_bound(n: int, B: float, B_kappa: float) -> float:
     """2 B B_kappa / sqrt(n)."""
-    n = check.positive(n, "n")
-    return 2 * check.positive(B, "B") * check.positive(B_kappa, "B_kappa") / math.sqrt(n)
+    size = check.positive(n, "n")
+    return 2 * check.positive(B, "B") * check.positive(B_kappa, "B_kappa") / math.sqrt(size)
 
 
 def rademacher(

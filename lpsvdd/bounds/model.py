@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -71,7 +71,7 @@ def bound_of(
         distance = -model.score_samples(model.X_fit_)
     labels, threshold = model.y_fit_, -float(model.offset_)
     excess = labels * (distance - threshold)
-    options = {
+    options: dict[str, Any] = {
         "p": model.p if p is None else p,
         "diag": diag,
         "radius_sq": threshold,
