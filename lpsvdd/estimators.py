@@ -16,6 +16,7 @@ from lpsvdd.solver import Solution, solve
 from lpsvdd.solver._share import check_share, costs_of, solve_share
 
 BLOCK = 4_000_000  # kernel values held at once while scoring
+DEFAULT_SHARE = 0.1  # nu, where neither C nor nu is given
 SURFACE = 1e-8  # a distance from the surface that counts as none at p = 1, relative to max d
 
 
@@ -37,8 +38,8 @@ class LpSVDD(KernelOneClass):
     ----------
     p : float in [1, inf), default=2.0
         Exponent of the slack.
-    C : float > 0, default=1.0
-        Cost of a positive sample's slack.
+    C : float > 0, optional
+        Cost of a positive sample's slack. Give C or nu; without both, nu = 0.1.
     C_neg : float > 0, optional
         Cost of a labelled outlier's slack. None: the same as C.
     nu : float in (0, 1], optional
@@ -47,9 +48,10 @@ class LpSVDD(KernelOneClass):
         samples): at most a share nu lies outside; nu = 1 puts the centre at the mean.
     kernel : {"rbf", "linear", "poly", "precomputed"} or callable, default="rbf"
         A callable takes two samples and returns k(x, z).
-    gamma : float, "half-mean-distance", "scale" or "auto", default="half-mean-distance"
-        Of the rbf and poly kernels. "half-mean-distance" is 1/(2 s^2), s half the mean distance
-        between training samples.
+    gamma : float or name of a rule, default="quarter-mean-distance"
+        Of the rbf and poly kernels. "quarter-mean-distance" is 1/(2 s^2), s a quarter of the mean
+        distance between training samples, "half-mean-distance" the same with half of it (the
+        paper's width); "scale" and "auto" are scikit-learn's.
     degree, coef0 : float
         Of the poly kernel (gamma <x, z> + coef0)^degree.
     contamination : float in (0, 0.5], optional
@@ -80,6 +82,8 @@ class LpSVDD(KernelOneClass):
         only the ranking or a quantile threshold makes sense.
     C_ : float
         The cost in use: C, or the one that was found for nu.
+    nu_ : float or None
+        The share in use; None where C was given.
     surface_sq_ : float
         Squared radius of the surface: radius_sq_, except where no C leaves just a share nu outside
         because more samples touch the ball. Then it lies a thousandth of their spread further out.
@@ -123,12 +127,12 @@ class LpSVDD(KernelOneClass):
     def __init__(
         self,
         p=2.0,
-        C=1.0,
+        C=None,
         C_neg=None,
         *,
         nu=None,
         kernel="rbf",
-        gamma="half-mean-distance",
+        gamma="quarter-mean-distance",
         degree=3,
         coef0=1.0,
         contamination=None,
@@ -245,17 +249,24 @@ class LpSVDD(KernelOneClass):
         # Two more iterations than the gap asks for: scores then agree to about nine digits
         # between equivalent inputs (copies and weights, permutations, scalings).
         limits = {"tol": self.tol, "max_iter": self.max_iter, "polish": 2}
-        if self.nu is None:
+        self.nu_ = self._share()
+        if self.nu_ is None:
             self.C_ = float(self.C)
             costs = costs_of(self.C_, self.C_neg, y, weight)
             solution = solve(K, y, p=self.p, c=costs, **limits)
             self.surface_sq_ = solution.radius_sq
             return solution
         found = solve_share(
-            K, y, p=self.p, nu=self.nu, c_neg=self.C_neg, sample_weight=weight, **limits
+            K, y, p=self.p, nu=self.nu_, c_neg=self.C_neg, sample_weight=weight, **limits
         )
         self.C_, self.surface_sq_ = found.cost, found.threshold
         return found.solution
+
+    def _share(self) -> float | None:
+        """The share outside, or None where C is given."""
+        if self.nu is None and self.C is None:
+            return DEFAULT_SHARE
+        return self.nu
 
     # -- scores: from the centre itself for a linear kernel, from kernel values otherwise ------
 
@@ -293,9 +304,11 @@ class LpSVDD(KernelOneClass):
         check_tolerance(self.tol, self.max_iter)
         for name in ("C", "C_neg"):
             value = getattr(self, name)
-            if name == "C_neg" and value is None:
+            if value is None:
                 continue
             if not is_number(value) or not (np.isfinite(value) and value > 0.0):
                 raise ValueError(f"{name} must be a positive number, got {value!r}")
         if self.nu is not None:
             check_share(self.nu)
+            if self.C is not None:
+                raise ValueError(f"give C or nu, not both (C={self.C!r}, nu={self.nu!r})")

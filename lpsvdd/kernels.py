@@ -16,6 +16,8 @@ from scipy.spatial.distance import cdist, pdist, squareform
 from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel
 
 KERNELS = ("rbf", "linear", "poly", "precomputed")
+DISTANCE_RULES = {"quarter-mean-distance": 0.5, "half-mean-distance": 1.0}
+"""Names of width rules, and the width as a multiple of half the mean distance."""
 Kernel = str | Callable[[np.ndarray, np.ndarray], float]
 
 
@@ -53,14 +55,14 @@ def rbf_gamma(width: float, formula: Literal["2s2", "s2"] = "2s2") -> float:
 def resolve_gamma(
     gamma: float | str, X: np.ndarray, sample_weight: np.ndarray | None = None
 ) -> float:
-    """The number behind ``gamma``: itself, "half-mean-distance", "scale" or "auto".
+    """The number behind ``gamma``: itself, or the rule of that name applied to X.
 
     "scale" and "auto" are scikit-learn's: 1/(number of features · variance of all entries of X),
     and 1/(number of features).
     """
     if isinstance(gamma, str):
-        if gamma == "half-mean-distance":
-            return rbf_gamma(half_mean_distance(X, sample_weight))
+        if gamma in DISTANCE_RULES:
+            return rbf_gamma(DISTANCE_RULES[gamma] * half_mean_distance(X, sample_weight))
         if gamma == "auto":
             return 1.0 / X.shape[1]
         if gamma == "scale":
@@ -68,7 +70,8 @@ def resolve_gamma(
             variance = float(np.average(centred**2, axis=0, weights=sample_weight).mean())
             return 1.0 / (X.shape[1] * variance) if variance > 0.0 else 1.0
         raise ValueError(
-            "gamma must be a positive number, 'half-mean-distance', 'scale' or 'auto', "
+            "gamma must be a positive number, 'quarter-mean-distance', 'half-mean-distance', "
+            "'scale' or 'auto', "
             f"got {gamma!r}"
         )
     if not (np.isfinite(gamma) and gamma > 0.0):

@@ -31,9 +31,7 @@ class WeightedLpSVDD(LpSVDD):
         Keyword arguments of the weight function: ``variant`` for "position", ``k`` for "density",
         ``k`` and ``lam`` for "global-local", and ``negatives`` ("unit" or "class") for all.
     p, C, C_neg, nu
-        As in `LpSVDD`, but p = 1 and C = 0.1 unless given (at p = 1, C = 1 would be a ball around
-        all training samples whatever the weights). nu means C = 1/(nu · sum of the positives'
-        weights).
+        As in `LpSVDD`, but p = 1 unless given; the share nu counts samples with their weights.
     kernel, gamma, degree, coef0, contamination, tol, max_iter
         As in `LpSVDD`. With a precomputed kernel, "density" uses feature-space distances.
 
@@ -66,14 +64,14 @@ class WeightedLpSVDD(LpSVDD):
     def __init__(
         self,
         p=1.0,
-        C=0.1,
+        C=None,
         C_neg=None,
         *,
         nu=None,
         weighting="density",
         weighting_params=None,
         kernel="rbf",
-        gamma="half-mean-distance",
+        gamma="quarter-mean-distance",
         degree=3,
         coef0=1.0,
         contamination=None,

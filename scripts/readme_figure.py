@@ -30,7 +30,7 @@ def main() -> None:
     gx, gy, grid = evaluation_grid(X, size=160)
     figure, axes = plt.subplots(1, 3, figsize=(8.4, 3.0), sharex=True, sharey=True)
     for ax, p in zip(axes, (1, 2, 5), strict=True):
-        model = LpSVDD(p=p, C=C, contamination=CONTAMINATION).fit(X)
+        model = LpSVDD(p=p, C=C, gamma="half-mean-distance", contamination=CONTAMINATION).fit(X)
         decision = model.decision_function(grid).reshape(gx.shape)
         ax.contourf(gx, gy, decision, levels=8, cmap="Blues", alpha=0.5)
         ax.contour(gx, gy, decision, levels=[0.0], colors=[INSIDE], linewidths=2.2)

@@ -125,10 +125,10 @@ def determining_points(model: LpSVDD, *, counted: ArrayLike | None = None) -> De
 def unmet_conditions(model: LpSVDD) -> list[str]:
     """Conditions of the theorem that a fitted model is seen not to meet, one sentence each."""
     found = learnt_kernel(model)
-    if model.nu is not None and model.p > 1.0:
+    if model.nu_ is not None and model.p > 1.0:
         found.append(
-            "C was found from the sample (nu=, p > 1); the theorem asks for a C fixed before, or "
-            "chosen by cost_for_rate"
+            "C was found from the sample (the share nu, p > 1); the theorem asks for a C fixed "
+            "before, or chosen by cost_for_rate"
         )
     if model.weight_fit_ is not None:
         found.append(

@@ -79,7 +79,8 @@ def accepted_lines(scored: dict[str, np.ndarray], y: np.ndarray | None, remark="
 def model_lines(svdd: Any) -> list[str]:
     """What was fitted, its certificate, and what a radius below zero means."""
     n, positives = len(svdd.y_fit_), int((svdd.y_fit_ > 0).sum())
-    cost = f"C = {svdd.C:g}" if svdd.nu is None else f"nu = {svdd.nu:g}"
+    share = "" if svdd.nu_ is None else f"nu = {svdd.nu_:g}, "
+    cost = f"{share}C = {svdd.C_:.4g}"
     width = "" if svdd.kernel == "linear" else f", gamma = {svdd.gamma_:.4g}"
     certified = svdd.duality_gap_ <= svdd.tol
     lines = [
@@ -94,7 +95,7 @@ def model_lines(svdd: Any) -> list[str]:
         ),
         line("iterations", f"{svdd.n_iter_}"),
     ]
-    if svdd.radius_sq_ <= 0.0:
+    if svdd.surface_sq_ <= 0.0:
         remedy = "raise --C (or lower --nu) or set --contamination"
         threshold = f"every row is rejected; {remedy}"
         if svdd.contamination is not None:

@@ -131,7 +131,7 @@ def fit(
     ] = 2.0,
     cost: Annotated[
         float | None,
-        typer.Option("--C", help="Cost of the targets' slack; 1 if absent.", rich_help_panel=MODEL),
+        typer.Option("--C", help="Cost of the targets' slack.", rich_help_panel=MODEL),
     ] = None,
     cost_neg: Annotated[
         float | None,
@@ -142,7 +142,7 @@ def fit(
     nu: Annotated[
         float | None,
         typer.Option(
-            help="Instead of --C: share of targets outside.",
+            help="Share of targets outside, instead of --C; 0.1 if neither is given.",
             rich_help_panel=MODEL,
         ),
     ] = None,
@@ -151,8 +151,11 @@ def fit(
     ] = Kernel.rbf,
     gamma: Annotated[
         str,
-        typer.Option(help="A number, half-mean-distance, scale or auto.", rich_help_panel=MODEL),
-    ] = "half-mean-distance",
+        typer.Option(
+            help="A number, quarter-mean-distance, half-mean-distance, scale or auto.",
+            rich_help_panel=MODEL,
+        ),
+    ] = "quarter-mean-distance",
     tune: Annotated[
         bool,
         typer.Option(
@@ -229,7 +232,7 @@ def fit(
         check_outputs(outputs, [data] if is_table(data) else [], force=force)
         if model == STREAM or plot == STREAM:
             raise ValueError("only --output can be -, standard output")
-        table = _read(
+        table = read(
             data,
             sep=parse_sep(sep),
             decimal=parse_decimal(decimal),
@@ -246,7 +249,7 @@ def fit(
         rows, roles, notes = table.rows, table.roles, table.notes
         detector = LpSVDD(
             p=p,
-            C=1.0 if cost is None else cost,
+            C=cost,
             C_neg=cost_neg,
             nu=nu,
             kernel=kernel.value,
@@ -286,14 +289,14 @@ def fit(
 
 
 @dataclass(frozen=True)
-class _Table:
+class Table:
     rows: Rows
     roles: Roles
     layout: Layout
     notes: list[str]
 
 
-def _read(
+def read(
     data: str,
     *,
     sep: str | None,
@@ -301,7 +304,7 @@ def _read(
     sample: int | None,
     quiet: bool,
     **choice: Any,
-) -> _Table:
+) -> Table:
     """All rows of a file, or of an entry of the catalogue, by the chosen columns."""
     if is_table(data):
         with CellReader(data, sep=sep, decimal=decimal) as reader:
@@ -323,7 +326,7 @@ def _read(
         rows = rows.take(~rows.missing)
     if rows.y is not None and not (rows.y > 0).any():
         raise ValueError(f"{rows.table}: no row is a target, {roles.target or '+1'}")
-    return _Table(rows, roles, layout, notes)
+    return Table(rows, roles, layout, notes)
 
 
 def _gather(blocks: Any, sample: int | None) -> tuple[Rows, list[str]]:

@@ -11,41 +11,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from scipy.integrate import trapezoid
-from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
-from lpsvdd.kernels import kernel_matrix
-from lpsvdd.selection._outliers import artificial_outliers
-
-MOST_OUTLIERS = 300  # of each kind: an AUC is then known to about two points
-LEAST_OUTLIERS = 50
-
-
-@dataclass
-class Fold:
-    """The rows X that models are fitted to, the held-out rows, and the seed of what is random."""
-
-    X: np.ndarray
-    held_out: np.ndarray
-    seed: int
-
-    @cached_property
-    def outliers(self) -> dict[str, np.ndarray]:
-        """Artificial outliers by kind, made from X: as many of each as there are held-out rows,
-        but not fewer than 50 nor more than 300."""
-        n = int(np.clip(len(self.held_out), LEAST_OUTLIERS, MOST_OUTLIERS))
-        return artificial_outliers(self.X, n, random_state=self.seed)
-
-    @cached_property
-    def shifted(self) -> tuple[np.ndarray, np.ndarray]:
-        """Pseudo-outliers and pseudo-targets of self-adaptive data shifting."""
-        return shifted_data(self.X)
-
+from lpsvdd.selection._fold import Fold
 
 Criterion = Callable[[Fold, object, np.ndarray], float]
 
@@ -59,8 +30,7 @@ def auc(normal: np.ndarray, abnormal: np.ndarray) -> float:
 
 def artificial_outlier_auc(fold: Fold, model, held_out: np.ndarray) -> float:
     """Mean over the kinds of artificial outliers of the AUC: held-out rows against outliers."""
-    kinds = list(fold.outliers.values())
-    scores = np.split(model.score_samples(np.vstack(kinds)), len(kinds))
+    scores = np.split(model.score_samples(fold.all_outliers), len(fold.outliers))
     normal = model.score_samples(held_out)
     return float(np.mean([auc(normal, part) for part in scores]))
 
@@ -92,7 +62,7 @@ def kernel_variance(fold: Fold, model, held_out: np.ndarray) -> float:
 
     Evangelista, Embrechts and Szymanski, ICANN 2007.
     """
-    K = kernel_matrix(fold.X, gamma=model.gamma_)
+    K = np.exp(-model.gamma_ * fold.training_distances)
     return float(K[np.triu_indices(len(K), 1)].var())
 
 
@@ -141,7 +111,7 @@ def data_shifting(fold: Fold, model, held_out: np.ndarray) -> float:
 
     Self-adaptive data shifting: Wang, Liu, Zhu, Porikli and Yin, Pattern Recognition 74, 2018.
     """
-    outliers, targets = fold.shifted
+    outliers, targets = shifted_data(fold.X)
     rejected = np.mean(model.predict(targets) < 0)
     return -0.5 * float(rejected + np.mean(model.predict(outliers) > 0))
 
@@ -151,7 +121,7 @@ def farthest_nearest(fold: Fold, model, held_out: np.ndarray) -> float:
 
     DFN: Xiao, Wang, Zhang and Xu, Knowledge-Based Systems 59, 2014.
     """
-    K = kernel_matrix(fold.X, gamma=model.gamma_)
+    K = np.exp(-model.gamma_ * fold.training_distances)
     farthest = K.min(axis=1)
     np.fill_diagonal(K, -np.inf)
     return float(np.mean(K.max(axis=1) - farthest))
@@ -159,7 +129,7 @@ def farthest_nearest(fold: Fold, model, held_out: np.ndarray) -> float:
 
 def likelihood(fold: Fold, model, held_out: np.ndarray) -> float:
     """Mean log density of the held-out rows under the kernel density estimate of that width."""
-    exponent = -model.gamma_ * cdist(held_out, fold.X, "sqeuclidean")
+    exponent = -model.gamma_ * fold.distances(held_out)
     top = exponent.max(axis=1)
     density = np.log(np.exp(exponent - top[:, None]).mean(axis=1)) + top
     return float(density.mean() + 0.5 * fold.X.shape[1] * np.log(model.gamma_))

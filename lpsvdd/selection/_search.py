@@ -19,7 +19,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from lpsvdd._validation import check_exponent, estimator_labels
 from lpsvdd.estimators import LpSVDD
 from lpsvdd.kernels import resolve_gamma
-from lpsvdd.selection._criteria import CRITERIA, Fold
+from lpsvdd.selection._criteria import CRITERIA
+from lpsvdd.selection._fold import Fold, FoldModel
 from lpsvdd.solver._share import check_share
 
 WIDTHS = tuple(2.0**k for k in range(6))
@@ -272,7 +273,7 @@ def _judge_one(params: dict, fold: Fold, criterion) -> tuple[float, float, float
     start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a candidate that fits badly is not chosen
-        model = LpSVDD(**params, tol=FOLD_TOL).fit(fold.X)
+        model = FoldModel(**params, tol=FOLD_TOL).fit_fold(fold)
         fitted = time.perf_counter()
         value = float(criterion(fold, model, fold.held_out))
     return value, fitted - start, time.perf_counter() - fitted

@@ -35,7 +35,7 @@ from lpsvdd.solver._problem import Problem
 from lpsvdd.solver._solve import Solution, _solve, _workspace
 
 SHELL = 1e-3  # thickness of the surface, relative to the spread of the points
-CROWD = 0.25  # of the share, plus one sample: so much within the thickness is a crowd
+CROWD = 0.1  # of the share, plus one sample: so much within the thickness is a crowd
 TIE = 1e-12  # distances closer than this, relative to the largest, are the same
 MOST_SOLVES = 20
 FEW_SOLVES = 6  # more to get rid of the thickness means that it does not go
@@ -94,7 +94,7 @@ def solve_share(
     points = Problem(gram, y, p=p, c=1.0)
     work = _workspace(n)
 
-    def solve_at(cost: float, start: Solution | None) -> Solution:
+    def solve_at(cost: float, start: Solution | None, polish: int) -> Solution:
         costs = costs_of(cost, c_neg, y, weight)
         near = [] if start is None else [start]
         return _solve(points.at(p=p, c=costs), near, tol, max_iter, work, costs, polish=polish)
@@ -103,7 +103,7 @@ def solve_share(
         k_beta = gram.K @ beta
         return gram.diag - 2.0 * k_beta + beta @ k_beta
 
-    return search(solve_at, distances, y, weight, p=p, nu=nu, c_neg=c_neg)
+    return search(solve_at, distances, y, weight, p=p, nu=nu, c_neg=c_neg, polish=polish)
 
 
 def costs_of(cost: float, c_neg: float | None, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -120,10 +120,11 @@ def search(
     p: float,
     nu: float,
     c_neg: float | None,
+    polish: int = 0,
 ) -> Share:
     """The search itself, for any solver.
 
-    ``solve_at(C, start)`` solves at cost C from a solution before it (None at first), and
+    ``solve_at(C, start, polish)`` solves at cost C from a solution before it (None at first), and
     ``distances(beta)`` gives the squared distances to the centre sum_i beta_i phi(x_i).
     """
     nu = check_share(nu)
@@ -131,7 +132,7 @@ def search(
     total = float(weight[positive].sum())
     if p == 1.0:
         cost = 1.0 / (nu * total)
-        solution = solve_at(cost, None)
+        solution = solve_at(cost, None, polish)
         return Share(solution, cost, solution.radius_sq, True)
     mean = np.where(positive, weight, 0.0) / total
     d = distances(mean)
@@ -149,6 +150,9 @@ def search(
     if not reached:
         path.at = thick
     cost, solution, d = path.at
+    if polish:  # afresh: the same digits as those of a ball with this C, however it was found
+        solution = solve_at(cost, None, polish)
+        d = distances(solution.centre)
     threshold = path.level.place(d, solution.radius_sq).radius
     return Share(solution, cost, solution.radius_sq if reached else threshold, reached)
 
@@ -168,7 +172,7 @@ class _Path:
     def move(self, log_cost: float) -> None:
         """Solve at another cost."""
         self.log_cost = log_cost
-        solution = self.solve_at(math.exp(log_cost), self.at[1])
+        solution = self.solve_at(math.exp(log_cost), self.at[1], 2)
         self.at = math.exp(log_cost), solution, self.distances(solution.centre)
 
     def is_crowded(self, thickness: float) -> bool:

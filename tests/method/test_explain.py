@@ -204,7 +204,7 @@ def test_removing_the_named_columns_removes_the_reason():
     impossible = ["Plas", "Pres", "Mass"]
 
     def fitted(columns):
-        options = {"C": 0.1, "contamination": 0.05}
+        options = {"C": 0.1, "gamma": "half-mean-distance", "contamination": 0.05}
         return make_pipeline(preprocessor(unit_norm=False), LpSVDD(**options)).fit(table[columns])
 
     columns = list(table)

@@ -318,7 +318,7 @@ def test_a_moved_threshold_is_refused():
 
 def test_a_learnt_width_is_named_and_a_given_one_is_not():
     X = points()
-    with pytest.warns(AssumptionWarning, match="gamma='half-mean-distance'"):
+    with pytest.warns(AssumptionWarning, match="gamma='quarter-mean-distance'"):
         LpSVDD(C=0.5).fit(X).rejection_risk()
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -18,6 +18,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from lpsvdd import LpSVDD, LpSVDDCV
 from lpsvdd.selection import CRITERIA, KINDS, Fold, artificial_outliers
 from lpsvdd.selection._criteria import auc, shifted_data
+from lpsvdd.selection._fold import FoldModel
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(90, 3))
@@ -91,12 +92,23 @@ def test_any_function_of_fold_model_and_held_out_rows_may_judge():
 
     def nearest_to_one(fold, model, held_out):
         seen.append((len(fold.X), len(held_out), model.nu))
-        assert held_out is fold.held_out and model.n_features_in_ == 3
+        assert held_out is fold.held_out and model.score_samples(held_out).shape == (len(held_out),)
         return -abs(np.log(model.gamma_))
 
     model = LpSVDDCV(gammas=[0.1, 0.9, 5.0], nus=[0.2], criterion=nearest_to_one, cv=4).fit(X)
     assert model.best_params_["gamma"] == 0.9 and model.n_splits_ == 4
     assert len(seen) == 12 and {row[0] + row[1] for row in seen} == {90}
+
+
+def test_the_model_of_a_fold_is_the_model_of_its_rows():
+    fold = Fold(X[:60], X[60:], seed=0)
+    quick = FoldModel(nu=0.2, gamma=0.4).fit_fold(fold)
+    plain = LpSVDD(nu=0.2, gamma=0.4).fit(X[:60])
+    for points in (fold.held_out, fold.all_outliers, X[:7], X[60:]):
+        for _ in range(2):  # computed and kept
+            assert np.array_equal(quick.score_samples(points), plain.score_samples(points))
+        assert np.array_equal(quick.predict(points), plain.predict(points))
+    assert quick.gamma_ == 0.4 and quick.nu_ == 0.2
 
 
 def test_a_splitter_of_the_user_decides_the_folds():
