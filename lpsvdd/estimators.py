@@ -12,7 +12,7 @@ from lpsvdd._validation import check_exponent, check_tolerance, is_number
 from lpsvdd.bounds import rejection_risk_of
 from lpsvdd.explain import explain
 from lpsvdd.kernels import kernel_diagonal, kernel_matrix, squared_distances
-from lpsvdd.solver import Solution, solve
+from lpsvdd.solver import Gram, Solution, solve
 from lpsvdd.solver._share import check_share, costs_of, solve_share
 
 BLOCK = 4_000_000  # kernel values held at once while scoring
@@ -209,14 +209,17 @@ class LpSVDD(KernelOneClass):
         self.weight_fit_ = sample_weight
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         kept = np.flatnonzero(weight > 0.0)
-        part = K if len(kept) == len(y) else K[np.ix_(kept, kept)]
+        if self.kernel == "linear":
+            part = Gram.of_features(self.X_fit_[kept])
+        else:
+            part = K if len(kept) == len(y) else K[np.ix_(kept, kept)]
         solution = self._solve(part, y[kept], weight[kept])
         centre = np.zeros(len(y))
         self.alpha_ = np.zeros(len(y))
         self.alpha_[kept], centre[kept] = solution.alpha, solution.centre
         self.support_ = np.flatnonzero(self.alpha_)
         self.dual_coef_ = (y * self.alpha_)[self.support_]
-        self.centre_rows_ = rows = np.flatnonzero(centre)
+        self.centre_rows_ = rows = np.flatnonzero(centre) if centre.any() else np.arange(1)
         self.centre_coef_ = centre[rows]
         if self.kernel == "linear":
             self.centre_ = self.centre_coef_ @ self.X_fit_[rows]
@@ -245,7 +248,7 @@ class LpSVDD(KernelOneClass):
             )
 
     def _solve(self, K, y, weight) -> Solution:
-        """The solution on samples of positive weight."""
+        """The solution on samples of positive weight; K is their kernel matrix or a Gram."""
         # Two more iterations than the gap asks for: scores then agree to about nine digits
         # between equivalent inputs (copies and weights, permutations, scalings).
         limits = {"tol": self.tol, "max_iter": self.max_iter, "polish": 2}

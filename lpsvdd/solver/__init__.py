@@ -1,12 +1,16 @@
 r"""The lp-SVDD problem and its certified solution.
 
-Reading order: ``_problem`` (the derivation as code), ``_gram`` (a checked kernel matrix),
-``_radius`` (the best R2 for a centre), ``_interior_point`` (the method), ``_solve`` (one problem,
-whole grids), ``_batch`` (many small problems at once), ``_nonnegative`` (R2 >= 0 as printed).
+Reading order: ``_problem`` (the derivation), ``_arithmetic`` (its terms, for one problem or many),
+``_gram`` (a checked kernel matrix), ``_radius`` (the best R2 for a centre), ``_interior_point``
+(the method), ``_feature_space`` and ``_centre`` (the same where kernel sums cancel),
+``_certificate`` (what may be called optimal), ``_dense`` (one problem), ``_batch`` (many small
+problems at once), ``_solve`` (the two functions for users), ``_share`` (the cost for a share
+outside), ``_nonnegative`` (R2 >= 0 as printed).
 """
 
+from lpsvdd.solver._certificate import Certificate, certify
 from lpsvdd.solver._gram import Gram
-from lpsvdd.solver._problem import Certificate, Problem, certify
+from lpsvdd.solver._problem import Problem
 from lpsvdd.solver._solve import Solution, solve, solve_path
 
 __all__ = ["Certificate", "Gram", "Problem", "Solution", "certify", "solve", "solve_path"]

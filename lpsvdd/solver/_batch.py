@@ -17,7 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lpsvdd.solver._certificate import is_optimal
+from lpsvdd.solver._arithmetic import Arithmetic, Points, Value, scales
+from lpsvdd.solver._certificate import Certificate, is_optimal
 from lpsvdd.solver._interior_point import (
     ROUGH,
     Step,
@@ -28,12 +29,11 @@ from lpsvdd.solver._interior_point import (
     state_of,
     without_dust,
 )
-from lpsvdd.solver._problem import LOG_MAX, Certificate, Problem, Value
-from lpsvdd.solver._radius import best_radii
+from lpsvdd.solver._problem import log_ceiling
+from lpsvdd.solver._radius import LOG_MAX, best_radii
 
 MOST_ITERATIONS = 30  # a row that takes longer is better off alone
 START_TOL = 1e-3  # how well R2 is known at the weighted mean
-BY_ROW = ("p", "cost", "total_cost", "log_scale", "inv_scale", "tau", "diag", "log_rate")
 
 
 class Start(NamedTuple):
@@ -43,24 +43,22 @@ class Start(NamedTuple):
     radius_sq: float
 
 
-class Batch(Problem):
-    """Problems with the same points; what is a float in ``Problem`` is a column (m, 1) here.
+class Batch(Arithmetic):
+    """Problems with the same points, one a row: floats of a ``Problem`` are columns (m, 1) here.
 
     Parameters
     ----------
-    points : Problem
-        The points; its own exponent and costs do not matter.
+    points : Points
     p : array of shape (m, 1)
         Exponents, all above 1.
     cost : array of shape (m, n)
     """
 
-    def __init__(self, points: Problem, p: np.ndarray, cost: np.ndarray) -> None:
-        self.__dict__.update(points.__dict__)
+    def __init__(self, points: Points, p: np.ndarray, cost: np.ndarray) -> None:
+        super().__init__(points)
         self.p, self.cost = p, cost
         self.total_cost = self.total(cost * self.positive)
-        log_tau = -np.log(p * self.total_cost) / (p - 1.0)
-        self.log_scale = np.maximum(np.log(self.gram.spread), log_tau)
+        self.log_scale, log_tau = scales(self.gram.spread, p, self.total_cost)
         self.inv_scale = np.exp(-self.log_scale)
         self.tau = np.exp(log_tau - self.log_scale)
         self.diag = self.gram.diag * self.inv_scale
@@ -69,7 +67,9 @@ class Batch(Problem):
     def rows(self, chosen: np.ndarray) -> Batch:
         """The problems of some of the rows."""
         other = copy.copy(self)
-        for name in BY_ROW:
+        for name in (
+            "p", "cost", "total_cost", "log_scale", "inv_scale", "tau", "diag", "log_rate",
+        ):  # fmt: skip
             setattr(other, name, getattr(self, name)[chosen])
         return other
 
@@ -82,10 +82,17 @@ class Batch(Problem):
     def least(self, stack):
         return stack.min(axis=(0, -1))[:, None]
 
-    smaller, larger = np.minimum, np.maximum
+    def smaller(self, one, other):
+        return np.minimum(one, other)
+
+    def larger(self, one, other):
+        return np.maximum(one, other)
 
     def kernel_times(self, beta):
         return (beta @ self.gram.K) * self.inv_scale  # K is symmetric
+
+    def best_radius(self, d, guess=None, tol=1e-13):
+        return best_radii(self, d, guess, tol)
 
     def feasible(self, alpha):
         alpha = np.where(alpha > 0.0, alpha, 0.0)
@@ -93,23 +100,16 @@ class Batch(Problem):
         target = 1.0 + self.total(alpha) - on_positives
         return np.where(self.positive, alpha * (target / on_positives), alpha)
 
-    def slack_ceiling(self):
-        ceiling = np.exp((np.log(1e3) - self.log_rate) / (self.p - 1.0))
-        return np.where(self.p >= 2.0, ceiling, np.inf)
-
-    def _root(self, d, guess, tol):
-        return best_radii(self, d, guess, tol)
-
     def is_easy(self) -> np.ndarray:
         """Which rows need no care: no cost so large, no slack so long that floats are short."""
         steepest = self.log_rate.max(axis=1, keepdims=True)
-        ceiling = self.log_ceiling(30.0 if self.has_negatives else 1.0)
+        ceiling = log_ceiling(self.p, 30.0 if self.has_negatives else 1.0)
         easy = (steepest <= np.minimum(ceiling, 0.5 * LOG_MAX)) & (self.log_scale < LOG_MAX)
         return easy[:, 0]
 
 
 def solve_batch(
-    points: Problem,
+    points: Points,
     p: Sequence[float],
     cost: np.ndarray,
     starts: Sequence[Sequence[Start]],
@@ -129,18 +129,18 @@ def solve_batch(
         n_iter = np.zeros(len(easy), dtype=int)
         rest = np.flatnonzero(~(value.gap[:, 0] <= tol))
         if len(rest):
-            start = Value(*(field[rest] for field in value))
+            start = _rows(value, rest)
             found, n_iter[rest] = _newton(batch.rows(rest), start, tol, max_iter)
             _put(value, rest, found)
         scale = np.exp(batch.log_scale)
-        slack = np.maximum(batch.y * (value.d - value.radius_sq), 0.0) * scale
+        slack, centres = np.maximum(value.signed, 0.0) * scale, batch.y * value.alpha
         numbers = np.hstack(
             [value.primal * scale, value.dual * scale, value.gap, value.radius_sq * scale]
-        )
-        optimal = is_optimal(value.alpha, value.gap[:, 0], batch.y, tol)
-    for i, row in enumerate(numbers.tolist()):
-        if optimal[i]:
-            result[easy[i]] = Certificate(value.alpha[i], *row, slack[i]), int(n_iter[i])
+        ).tolist()
+        optimal = np.flatnonzero(is_optimal(batch, value, tol))
+    for i in optimal.tolist():
+        found = Certificate(value.alpha[i], *numbers[i], slack[i], centres[i])
+        result[easy[i]] = found, int(n_iter[i])
     return result
 
 
@@ -164,7 +164,10 @@ def _best_start(batch: Batch, starts: list[Sequence[Start]]) -> Value:
 def _newton(batch: Batch, value: Value, tol: float, max_iter: int) -> tuple[Value, np.ndarray]:
     """Interior point on all rows; a row leaves when its gap is met or its step fails."""
     m, n = value.alpha.shape
-    point, b = interior(batch, value, np.maximum(0.1 * value.gap / n, 1e-18))
+    mu = np.maximum(0.1 * value.gap / n, 1e-18)
+    point = interior(batch, value.alpha, value.signed, mu)
+    beta = batch.y * point[0]
+    b = value.radius_sq - batch.dot(beta, batch.kernel_times(beta))
     work = np.empty((m, n, n))
     alphas, radii = np.full((2, m, n), np.nan), np.full((m, 1), np.nan)
     max_iter = min(max_iter, MOST_ITERATIONS)
@@ -172,12 +175,12 @@ def _newton(batch: Batch, value: Value, tol: float, max_iter: int) -> tuple[Valu
     rows, here = np.arange(m), batch  # the rows still at work, and their problems
     for iteration in range(max_iter + 1):
         alpha = point[0]
-        y_alpha, k_beta, norm_sq, signed, products = state_of(here, point, b)
+        y_alpha, norm_sq, signed, products = state_of(here, point, b)
         if not (products > 1e4 * tol * (1.0 + abs(b))).all():
-            gap = gap_of_point(here, alpha, y_alpha, k_beta, b + norm_sq, signed)
+            gap = gap_of_point(here, alpha, y_alpha, norm_sq, b, signed)
             stay = (gap > 0.9 * tol)[:, 0]  # NaN does not
             gone = rows[~stay]
-            alphas[:, gone] = without_dust(alpha, signed)[~stay], alpha[~stay]
+            alphas[:, gone] = without_dust(here, alpha, signed)[~stay], alpha[~stay]
             radii[gone] = (b + norm_sq / y_alpha**2)[~stay]
             n_iter[gone] = iteration
             rows, here = rows[stay], here.rows(stay)
@@ -185,8 +188,8 @@ def _newton(batch: Batch, value: Value, tol: float, max_iter: int) -> tuple[Valu
                 break
             point, b, products = point[:, stay], b[stay], products[stay]
             signed, y_alpha = signed[stay], y_alpha[stay]
-        step = Step(here, point, signed, 1.0 - y_alpha)
-        move, db, length = step.take(_Systems(here, step.diagonal, work), products)
+        step = Step(here, point, signed)
+        move, db, length = step.take(_Systems(here, step.diagonal, 1.0 - y_alpha, work), products)
         point, b = point + length * move, b + length * db
     clean, raw = (batch.feasible(alpha) for alpha in alphas)
     value = batch.evaluate(clean, radii, ROUGH)
@@ -197,15 +200,26 @@ def _newton(batch: Batch, value: Value, tol: float, max_iter: int) -> tuple[Valu
 
 
 class _Systems:
-    """The linear systems of all rows, factorised at the first call: solved while in the cache."""
+    """``KernelSystem`` of all rows, each solved right after its factorisation, while in cache."""
 
-    def __init__(self, batch: Batch, diagonal: np.ndarray, work: np.ndarray) -> None:
+    def __init__(self, batch: Batch, diagonal: np.ndarray, missing: np.ndarray, work) -> None:
+        self.total, self.missing = batch.total, missing
         K, scale = batch.gram.K, batch.inv_scale[:, 0].tolist()
         self.factors = (
             factorise(K, s, row, w.T) for s, row, w in zip(scale, diagonal, work, strict=False)
         )
+        self.column: np.ndarray | None = None
 
-    def __call__(self, right: np.ndarray) -> np.ndarray:
+    def __call__(self, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if self.column is None:
+            both = self._solve(np.stack([np.ones_like(right), right], axis=1))
+            self.column, x = both[:, 0], both[:, 1]
+        else:
+            x = self._solve(right[:, None])[:, 0]
+        db = (self.total(x) - self.missing) / self.total(self.column)
+        return x - db * self.column, db
+
+    def _solve(self, right: np.ndarray) -> np.ndarray:
         """Right sides (m, k, n), solved in their place; NaN where there is no factor."""
         kept = []
         for factor, rows in zip(self.factors, right, strict=False):
@@ -218,6 +232,11 @@ class _Systems:
         return right
 
 
+def _rows(value: Value, rows: np.ndarray) -> Value:
+    return Value(*(None if field is None else field[rows] for field in value))
+
+
 def _put(value: Value, rows: np.ndarray, found: Value) -> None:
     for whole, part in zip(value, found, strict=True):
-        whole[rows] = part
+        if whole is not None:
+            whole[rows] = part

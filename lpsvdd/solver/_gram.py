@@ -2,22 +2,66 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
-from scipy.linalg import eigvalsh
-from scipy.linalg.lapack import dpotrf
+from scipy.linalg import eigvalsh, lstsq, qr, svd
+from scipy.linalg.lapack import dpotrf, dpstrf
 
 from lpsvdd._validation import check_square_kernel
 
 
 @dataclass(frozen=True)
+class Features:
+    """Points about their mean m: d_i = diag_i - 2 w'z_i + ||w||^2 for the centre m + w.
+
+    The columns of Z are principal coordinates. A direction in which the points do not differ would
+    do to the distances what the radius does, and leave both undetermined.
+    """
+
+    Z: np.ndarray
+    diag: np.ndarray
+
+    @classmethod
+    def of(cls, Z: np.ndarray, diag: np.ndarray) -> Features:
+        """From any feature vectors, given k_ii."""
+        rest = diag - np.einsum("ij,ij->i", Z, Z)  # rounding, for a kernel
+        U, sizes, _ = svd(Z - Z.mean(axis=0), full_matrices=False)
+        kept = sizes > len(Z) * np.finfo(float).eps * sizes.max(initial=0.0)
+        Z = U[:, kept] * sizes[kept]
+        return cls(Z, np.einsum("ij,ij->i", Z, Z) + rest)
+
+    def coefficients(self, w: np.ndarray) -> np.ndarray:
+        """Small g with sum_i g_i phi_i = m + w, on at most one row more than there are coordinates.
+
+        sum_i g_i = 1 and Z'g = w; the rows are chosen by QR with pivots, after bringing all
+        coordinates to the same size.
+        """
+        columns = np.column_stack([self.Z, np.ones(len(self.Z))])
+        sizes = np.linalg.norm(columns, axis=0)
+        columns, target = columns / sizes, np.append(w, 1.0) / sizes
+        _, R, pivots = qr(columns.T, mode="economic", pivoting=True)
+        lead = np.abs(R.diagonal())
+        rows = pivots[: np.count_nonzero(lead > 1e-12 * lead.max())]
+        found = np.zeros(len(columns))
+        found[rows] = lstsq(columns[rows].T, target)[0]
+        return found
+
+
+@dataclass(frozen=True)
 class Gram:
-    """A checked kernel matrix, its diagonal, and the mean squared distance to the mean."""
+    """A checked kernel matrix, its diagonal, and the mean squared distance to the mean.
+
+    ``size`` is the largest k_ii, before the points were moved to their mean if they were.
+    ``explicit`` are feature vectors, where they are known without K.
+    """
 
     K: np.ndarray
     diag: np.ndarray
     spread: float
+    size: float = 0.0
+    explicit: np.ndarray | None = field(default=None, repr=False)
 
     @classmethod
     def check(cls, K: np.ndarray) -> Gram:
@@ -40,6 +84,8 @@ class Gram:
         check_square_kernel(K)
         diag = K.diagonal().copy()
         size = float(np.abs(diag).max())
+        if 0.0 < size < 1e-290:
+            raise ValueError(f"K holds values as small as {size:.3g}, which underflow; rescale it")
         _refuse_indefinite(K, size)
         row_means = K.sum(axis=1) / len(K)
         mean = float(row_means.sum()) / len(K)
@@ -49,9 +95,40 @@ class Gram:
             K -= row_means[None, :] - mean
             diag = np.maximum(K.diagonal(), 0.0)
             spread = float(diag.mean())
-        if spread <= 1e-13 * size:  # all points coincide: any unit of length will do
-            spread = size if size > 0.0 else 1.0
-        return cls(K, diag, spread)
+        return cls(K, diag, _unit(spread, size), size)
+
+    @classmethod
+    def of_features(cls, X: np.ndarray) -> Gram:
+        """The linear kernel of the rows of X, moved to their mean before anything is squared."""
+        Z = X - X.mean(axis=0)
+        K = Z @ Z.T
+        diag = np.einsum("ij,ij->i", Z, Z)
+        size = float(diag.max())
+        explicit = Z if Z.shape[1] < len(Z) else None
+        return cls(K, diag, _unit(float(diag.mean()), size), size, explicit)
+
+    def part(self, rows: np.ndarray) -> Gram:
+        """The points of some rows, in the same units and about the same origin."""
+        explicit = None if self.explicit is None else self.explicit[rows]
+        K = self.K[np.ix_(rows, rows)]
+        return Gram(K, self.diag[rows], self.spread, self.size, explicit)
+
+    @cached_property
+    def features(self) -> Features:
+        """The points as short vectors; Cholesky with pivots tells how short."""
+        Z = self.explicit
+        if Z is None:
+            factor, pivots, rank, _ = dpstrf(np.array(self.K, order="F"), lower=1, overwrite_a=1)
+            Z = np.empty((len(factor), rank))
+            Z[pivots - 1] = np.tril(factor)[:, :rank]
+        return Features.of(Z, self.diag)
+
+
+def _unit(spread: float, size: float) -> float:
+    """The spread; where all points coincide any unit of length will do."""
+    if spread > 1e-13 * size:
+        return spread
+    return size if size > 0.0 else 1.0
 
 
 def _refuse_indefinite(K: np.ndarray, size: float) -> None:

@@ -46,8 +46,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from lpsvdd.solver._certificate import Certificate
 from lpsvdd.solver._gram import Gram
-from lpsvdd.solver._problem import Certificate, Problem
+from lpsvdd.solver._problem import Problem
 
 LOG_TINY = -700.0
 HALVINGS = 40
@@ -97,7 +98,7 @@ def at_radius_zero(problem: Problem, tol: float, max_iter: int) -> tuple[Certifi
     rows = np.flatnonzero(problem.positive)
     gram = problem.gram
     if problem.has_negatives:
-        gram = Gram(gram.K[np.ix_(rows, rows)], gram.diag[rows], gram.spread)
+        gram = gram.part(rows)
     found = zero_radius(gram, problem.cost[rows], problem.p, tol, max_iter)
     # Where T passes 1 by rounding only, alpha / T is feasible, and costs a gap of second order.
     if found.log_total > tol:
@@ -106,7 +107,7 @@ def at_radius_zero(problem: Problem, tol: float, max_iter: int) -> tuple[Certifi
     alpha[rows], slack[rows] = found.alpha, found.distances
     primal = found.primal(problem.p)
     dual = primal * (1.0 - found.gap)
-    return Certificate(alpha, primal, dual, found.gap, 0.0, slack), found.n_iter
+    return Certificate(alpha, primal, dual, found.gap, 0.0, slack, alpha), found.n_iter
 
 
 def zero_radius(

@@ -30,9 +30,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from lpsvdd._validation import check_costs, check_labels, check_tolerance, is_number
+from lpsvdd.solver._dense import workspace
 from lpsvdd.solver._gram import Gram
 from lpsvdd.solver._problem import Problem
-from lpsvdd.solver._solve import Solution, _solve, _workspace
+from lpsvdd.solver._solve import Solution, solve_problem
 
 SHELL = 1e-3  # thickness of the surface, relative to the spread of the points
 CROWD = 0.1  # of the share, plus one sample: so much within the thickness is a crowd
@@ -92,12 +93,13 @@ def solve_share(
     y = check_labels(y, n)
     weight = np.ones(n) if sample_weight is None else check_costs(sample_weight, n)
     points = Problem(gram, y, p=p, c=1.0)
-    work = _workspace(n)
+    work = workspace(n)
 
     def solve_at(cost: float, start: Solution | None, polish: int) -> Solution:
         costs = costs_of(cost, c_neg, y, weight)
         near = [] if start is None else [start]
-        return _solve(points.at(p=p, c=costs), near, tol, max_iter, work, costs, polish=polish)
+        problem = points.at(p=p, c=costs)
+        return solve_problem(problem, near, tol, max_iter, work, costs, polish=polish)
 
     def distances(beta: np.ndarray) -> np.ndarray:
         k_beta = gram.K @ beta

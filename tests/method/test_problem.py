@@ -94,7 +94,7 @@ def test_nothing_overflows_over_the_whole_range(p, c, n_neg):
     K, y = gaussian(n_neg=n_neg)
     problem = Problem(K, y, p=p, c=c)
     with np.errstate(over="raise", invalid="raise"):
-        found = problem.certificate(problem.weighted_mean())
+        found = certify(K, y, p=p, c=c, alpha=problem.weighted_mean())
     assert not math.isnan(found.gap)
     assert not math.isnan(found.radius_sq)
     if not problem.is_radius_zero:

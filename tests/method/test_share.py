@@ -120,8 +120,8 @@ def test_few_or_coinciding_points_are_all_accepted(points):
 
 def test_the_search_takes_few_solves(monkeypatch):
     count = []
-    plain = share._solve
-    monkeypatch.setattr(share, "_solve", lambda *a, **k: count.append(1) or plain(*a, **k))
+    plain = share.solve_problem
+    monkeypatch.setattr(share, "solve_problem", lambda *a, **k: count.append(1) or plain(*a, **k))
     K = rbf_kernel(X, gamma=0.2)
     for p in (1.5, 2.0, 5.0):
         for nu in (0.1, 0.3, 0.6):
@@ -129,7 +129,9 @@ def test_the_search_takes_few_solves(monkeypatch):
             solve_share(K, p=p, nu=nu)
             assert len(count) <= 12
     starts = []
-    monkeypatch.setattr(share, "_solve", lambda *a, **k: starts.append(a[1]) or plain(*a, **k))
+    monkeypatch.setattr(
+        share, "solve_problem", lambda *a, **k: starts.append(a[1]) or plain(*a, **k)
+    )
     solve_share(K, p=2.0, nu=0.1)
     assert not starts[0] and all(len(near) == 1 for near in starts[1:])  # a warm path
 

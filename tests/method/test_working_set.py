@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lpsvdd import solve, solve_path
-from lpsvdd.solver import _solve as solver
+from lpsvdd.solver import _dense as solver
 from lpsvdd.solver import certify
 from replication.protocol import Task
 from replication.trial import prepare
@@ -25,9 +25,9 @@ def test_same_solutions_as_with_all_negatives(task, weighted, monkeypatch) -> No
     n = len(task.y)
     weight = np.random.default_rng(0).uniform(0.2, 1.0, n) if weighted else None
     arguments = {"ps": PS, "cs": CS, "c_neg": CS, "sample_weight": weight}
-    monkeypatch.setattr(solver, "FEW", n + 1)
+    monkeypatch.setattr(solver, "MANY_WITH_NEGATIVES", n + 1)
     plain = solve_path(task.K, task.y, **arguments)
-    monkeypatch.setattr(solver, "FEW", 1)
+    monkeypatch.setattr(solver, "MANY_WITH_NEGATIVES", 1)
     small = solve_path(task.K, task.y, **arguments)
     assert [(s.p, s.c, s.c_neg, s.status) for s in small] == [
         (s.p, s.c, s.c_neg, s.status) for s in plain
@@ -39,7 +39,7 @@ def test_same_solutions_as_with_all_negatives(task, weighted, monkeypatch) -> No
 
 
 def test_the_gap_holds_for_the_whole_problem(task, monkeypatch) -> None:
-    monkeypatch.setattr(solver, "FEW", 1)
+    monkeypatch.setattr(solver, "MANY_WITH_NEGATIVES", 1)
     for found in solve_path(task.K, task.y, ps=PS[1:], cs=CS, c_neg=CS):
         cost = np.where(task.y > 0, found.c, found.c_neg)
         alone = solve(task.K, task.y, p=found.p, c=cost)
@@ -50,7 +50,7 @@ def test_the_gap_holds_for_the_whole_problem(task, monkeypatch) -> None:
 
 
 def test_one_negative_in_the_middle_is_found(monkeypatch) -> None:
-    monkeypatch.setattr(solver, "FEW", 1)
+    monkeypatch.setattr(solver, "MANY_WITH_NEGATIVES", 1)
     angles = np.linspace(0, 2 * np.pi, 12, endpoint=False)
     X = np.vstack([np.column_stack([np.cos(angles), np.sin(angles)]), [[0.0, 0.0]], np.eye(2) * 9])
     X = np.vstack([X, -9.0 * np.eye(2), [[9.0, 9.0]]])

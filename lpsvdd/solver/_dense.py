@@ -1,0 +1,175 @@
+r"""One problem on its whole kernel matrix: start, working set, interior point; features if need be.
+
+1. *Start.* The weighted mean or, on a path, a neighbouring solution; then the fixed-point map
+   "centre -> best radius -> slack -> multipliers". For small c it contracts, and a few
+   matrix-vector products solve the problem.
+2. *Negatives outside* the ball have multiplier zero; the problem is solved on the positives and the
+   negatives found inside.
+3. *Interior point* (``_interior_point``), one Cholesky factorisation an iteration.
+4. *Feature space* (``_feature_space``), where the multipliers are so large that kernel sums
+   cancel, or where the points have few features and the way through them is shorter.
+
+Every method stops on the duality gap, never on "it stopped changing".
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from lpsvdd.solver._arithmetic import Points, Value
+from lpsvdd.solver._batch import Start
+from lpsvdd.solver._certificate import is_optimal, loses_digits
+from lpsvdd.solver._feature_space import solve_in_features
+from lpsvdd.solver._interior_point import ROUGH, newton
+from lpsvdd.solver._problem import Problem
+
+FIXED_POINT_STEPS = 6
+MANY_WITH_NEGATIVES = 100  # points from which on negatives are worth leaving out,
+LARGE_EXPONENT = 4.0  # or exponent: the barrier keeps their slack at mu^(1/p), for long
+ENOUGH = 60  # iterations: more are seldom needed
+FEW_FEATURES = 0.25  # features per point up to which the way through them is shorter
+
+
+def workspace(n: int) -> np.ndarray:
+    """Room for a factorisation, in LAPACK's order so that it is done in place."""
+    return np.empty((n, n), order="F")
+
+
+def leaves_out_negatives(points: Points) -> bool:
+    """Whether there are enough points to solve without the negatives that are far away."""
+    return points.has_negatives and len(points.y) >= MANY_WITH_NEGATIVES
+
+
+def solve_dense(
+    problem: Problem, starts, tol: float, max_iter: int, work, polish: int
+) -> tuple[Value, int, bool]:
+    """The value of the best alpha found, iterations, and whether it is optimal.
+
+    Either form of the problem may fail where the other does not; the one that is likely to be
+    quicker comes first and leaves half of the iterations to the other, if it has ENOUGH.
+    """
+    explicit = problem.gram.explicit
+    forms = [_in_kernel_form, _in_feature_form]
+    if explicit is not None and explicit.shape[1] <= FEW_FEATURES * problem.n:
+        forms.reverse()
+    found, n_iter = None, 0
+    with np.errstate(all="ignore"):  # a step into overflow is refused, not warned about
+        for form in forms:
+            limit = max_iter - n_iter
+            if form is forms[0]:
+                limit = min(limit, max(limit // 2, ENOUGH))
+            elif limit <= 0:
+                break
+            value, more = form(problem, starts, tol, limit, work, polish)
+            n_iter += more
+            if is_optimal(problem, value, tol):
+                return value, n_iter, True
+            if found is None or _badness(problem, value) < _badness(problem, found):
+                found = value
+    return found, n_iter, False
+
+
+def _badness(problem: Problem, value: Value) -> tuple[bool, float]:
+    """For values that are not optimal: one that cannot be trusted is worse than any gap."""
+    unsound = bool(loses_digits(problem, value)) or not math.isfinite(value.gap)
+    return unsound, abs(value.gap)
+
+
+def _in_feature_form(problem: Problem, starts, tol, max_iter, work, polish) -> tuple[Value, int]:
+    return solve_in_features(problem, tol, max_iter, polish)
+
+
+def _in_kernel_form(problem: Problem, starts, tol, max_iter, work, polish) -> tuple[Value, int]:
+    steep = problem.has_negatives and problem.p >= LARGE_EXPONENT
+    if steep or leaves_out_negatives(problem.points):
+        return _without_far_negatives(problem, starts, tol, max_iter, work, polish)
+    return _optimise(problem, starts, tol, max_iter, work, polish)
+
+
+def _without_far_negatives(
+    problem: Problem, starts, tol, max_iter, work, polish
+) -> tuple[Value, int]:
+    """Solve on the positives and those negatives found inside the ball; certify on all points.
+
+    A negative outside the ball has multiplier zero, and on most problems nearly all are outside:
+    leaving them out makes the factorisations small and changes nothing else.
+    """
+    kept = problem.positive.copy()
+    for start in starts:
+        kept |= start.alpha > 0.0
+    n_iter = 0
+    while 4 * kept.sum() <= 3 * problem.n and n_iter < max_iter:
+        rows = np.flatnonzero(kept)
+        inner = [Start(start.alpha[rows], start.radius_sq) for start in starts]
+        # Half of the tolerance: rounding may differ a little between the part and the whole.
+        part = problem.part(rows)
+        value, more = _optimise(part, inner, 0.5 * tol, max_iter - n_iter, None, polish)
+        n_iter += more
+        alpha = np.zeros(problem.n)
+        alpha[rows] = value.alpha
+        whole = problem.evaluate(alpha, value.radius_sq, 1e-13 if polish else ROUGH)
+        if whole.gap <= tol:
+            return whole, n_iter
+        d = problem.y * whole.signed + whole.radius_sq
+        inside = ~kept & (d < value.radius_sq)
+        if not inside.any():
+            break
+        kept |= inside
+        radius_sq = value.radius_sq / problem.inv_scale if problem.inv_scale > 0.0 else -np.inf
+        starts = [Start(alpha, radius_sq)]
+    value, more = _optimise(problem, starts, tol, max(max_iter - n_iter, 1), work, polish)
+    return value, n_iter + more
+
+
+def _optimise(problem: Problem, starts, tol, max_iter, work, polish) -> tuple[Value, int]:
+    """Start, then Newton; first with costs that are hard constraints anyway brought in range."""
+    if work is None:
+        work = workspace(problem.n)
+    easier = problem.hardened(1.0 if not problem.has_negatives else 30.0)
+    value = _best_start(easier, starts, tol)
+    n_iter = 0
+    if not value.gap <= tol or (polish and value.gap > 1e-14):
+        # A start near the solution deserves a small mu; should that fail, a large one is safe. The
+        # first may use a quarter of the iterations, lest nothing is left for the second.
+        for mu, share in ((0.1 * value.gap / problem.n, 0.25), (10.0 / problem.n, 1.0)):
+            limit = math.ceil(share * (max_iter - n_iter))
+            value, more = newton(easier, value, max(mu, 1e-18), tol, limit, work, polish)
+            n_iter += more
+            if value.gap <= tol or n_iter >= max_iter:
+                break
+    if easier is not problem:
+        value = problem.evaluate(problem.feasible(value.alpha), value.radius_sq)
+        if not value.gap <= tol and n_iter < max_iter:
+            mu = 0.1 * max(value.gap, tol) / problem.n
+            value, more = newton(problem, value, mu, tol, max_iter - n_iter, work, polish)
+            n_iter += more
+    return value, n_iter
+
+
+def _best_start(problem: Problem, starts, tol) -> Value:
+    """The start with the highest dual value, improved by the fixed-point map while that helps."""
+    candidates = [(s.alpha, s.radius_sq * problem.inv_scale) for s in starts]
+    if not starts:
+        candidates = [(problem.weighted_mean(), None)]
+    if problem.is_boxed:
+        candidates = [(problem.feasible(alpha), radius) for alpha, radius in candidates]
+    alpha, radius = candidates[0]
+    if len(candidates) > 1:
+        duals = [problem.dual_value(a, problem.kernel_times(problem.y * a)) for a, _ in candidates]
+        alpha, radius = candidates[int(np.argmax(np.nan_to_num(duals, nan=-np.inf)))]
+    # The weighted mean with little slack to come is no solution: R2 to three digits will do.
+    hopeful = bool(starts) or problem.tau > 0.01
+    value = problem.evaluate(alpha, radius, ROUGH if hopeful else 1e-3)
+    # The map contracts only where the slack outweighs the kernel; tau says when that can be.
+    steps = FIXED_POINT_STEPS if problem.tau > 0.01 else 0
+    while steps and value.gap > 1e-3 * tol:  # a few cheap steps give alpha digits the gap hides
+        steps -= 1
+        new = problem.mapped(value, max(ROUGH, 1e-3 * math.sqrt(value.gap)))
+        if new is None or not new.gap < 0.5 * value.gap:
+            break
+        factor, value = max(new.gap, 0.0) / value.gap, new
+        if value.gap * factor**steps > tol:  # Newton's method is quicker
+            break
+    return value

@@ -1,0 +1,222 @@
+"""Inseparable negatives, kernels of low rank, large p and c: multipliers beyond kernel sums.
+
+The judge is arithmetic with 60 digits (``tests/exact.py``).
+"""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from functools import cache
+
+import numpy as np
+import pytest
+from exact import exact_ball
+
+from lpsvdd import LpSVDD, solve, solve_path
+from lpsvdd.kernels import kernel_matrix
+from lpsvdd.solver import Gram, Problem, certify
+from lpsvdd.solver._centre import evaluate_centre, repaired
+from lpsvdd.solver._certificate import is_optimal, loses_digits
+from lpsvdd.solver._feature_space import solve_in_features
+
+LINE = [
+    ([5.0, 4.0, 0.0, -3.0], [1, 1, -1, 1]),
+    ([5.0, 2.0, -3.0], [1, -1, 1]),
+    ([1.0, 0.5, 0.25, -1.0, -0.5], [1, -1, 1, -1, 1]),
+]
+
+
+def mixed(n: int, d: int, seed: int, negative: float = 0.4) -> tuple[np.ndarray, np.ndarray]:
+    """Normal points with labels that no ball separates."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    y = np.where(rng.random(n) < negative, -1.0, 1.0)
+    y[0] = 1.0
+    return X, y
+
+
+def assert_is_the_exact_ball(found, X, y, p, c) -> None:
+    exact = exact_ball(X, y, p, c)
+    assert found.status == "optimal" and -1e-11 <= found.gap <= 1e-9
+    assert found.primal == pytest.approx(exact.primal, rel=1e-8)
+    assert found.radius_sq == pytest.approx(exact.radius_sq, rel=1e-5, abs=1e-6)
+    assert found.centre @ X == pytest.approx(exact.centre, rel=1e-4, abs=1e-5)
+
+
+@pytest.mark.parametrize("c", [1e-3, 1.0, 1e5])
+@pytest.mark.parametrize("p", [2.0, 3.0, 10.0, 20.0, 100.0])
+@pytest.mark.parametrize("x, y", LINE, ids=len)
+def test_on_a_line_it_is_the_exact_ball(x, y, p, c):
+    x = np.array(x)
+    assert_is_the_exact_ball(solve(np.outer(x, x), y, p=p, c=c), x[:, None], y, p, c)
+
+
+def test_the_answers_that_were_wrong_once():
+    """A diverged point with gap -2, a division by zero, a certified R2 = -238."""
+    for (x, y), p, centre, radius_sq in (
+        (LINE[0], 20, 1.01234154, 8.65507705),
+        (LINE[1], 20, 0.98765846, 8.65507705),
+        (LINE[0], 10, 1.02544572, 8.82565926),
+    ):
+        found = solve(np.outer(x, x), y, p=p, c=1.0, polish=2)
+        assert found.status == "optimal"
+        assert found.centre @ x == pytest.approx(centre, abs=1e-7)
+        assert found.radius_sq == pytest.approx(radius_sq, abs=1e-7)
+
+
+@pytest.mark.parametrize("p", [2.5, 8.0, 40.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_in_the_plane_it_is_the_exact_ball(seed, p):
+    X, y = mixed(9, 2, seed)
+    c = 10.0 ** np.random.default_rng(seed).uniform(-4, 4, size=9)
+    assert_is_the_exact_ball(solve(X @ X.T, y, p=p, c=c), X, y, p, c)
+
+
+@pytest.mark.parametrize("p", [1.0, 1.0 + 1e-8, 1.01, 1.5, 2.0, 5.0, 20.0, 100.0])
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf"])
+def test_inseparable_negatives_are_ordinary_problems(kernel, p):
+    X, y = mixed(30, 2, seed=4)
+    X[20:] = X[:10]  # the same points with both labels
+    K = kernel_matrix(X, kernel=kernel, gamma=1.0 if kernel == "poly" else 0.1, degree=3)
+    for c in (1e-6, 1e-2, 1.0, 1e3):
+        found = solve(K, y, p=p, c=c)
+        assert found.status in ("optimal", "radius-zero")
+        judged = certify(K, y, p=p, c=c, alpha=found.alpha)
+        assert -1e-11 <= judged.gap <= 1e-8
+        assert judged.radius_sq == pytest.approx(found.radius_sq, rel=1e-4, abs=1e-4)
+
+
+@pytest.mark.parametrize("p", [3.0, 20.0])
+def test_both_forms_find_the_same_ball_where_both_can(p):
+    X, y = mixed(25, 3, seed=1, negative=0.2)
+    K = np.exp(-0.3 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
+    problem = Problem(K, y, p=p, c=0.5)
+    kernel_form = solve(K, y, p=p, c=0.5)
+    value, _ = solve_in_features(problem, 1e-9, 100, 0)
+    assert is_optimal(problem, value, 1e-9)
+    assert value.primal / problem.inv_scale == pytest.approx(kernel_form.primal, rel=1e-8)
+    centre = problem.gram.features.coefficients(value.centre)
+    assert K @ centre == pytest.approx(K @ kernel_form.centre, abs=1e-4)
+
+
+def test_paths_go_through_the_same_door():
+    X, y = mixed(8, 1, seed=2)
+    ps, cs = [1.0, 2.0, 20.0, 100.0], [0.1, 1.0, 100.0]
+    path = solve_path(X @ X.T, y, ps=ps, cs=cs, c_neg=[1.0])
+    assert {s.status for s in path} == {"optimal", "radius-zero"}
+    for found in path:
+        if found.p >= 2.0:
+            cost = np.where(y > 0, found.c, found.c_neg)
+            assert found.primal == pytest.approx(exact_ball(X, y, found.p, cost).primal, rel=1e-8)
+
+
+# -- scores --------------------------------------------------------------------------------------
+
+
+def quadratic(X: np.ndarray) -> np.ndarray:
+    """Explicit features of (x'z + 1)^2."""
+    pairs = itertools.combinations(range(X.shape[1]), 2)
+    mixed_terms = [np.sqrt(2.0) * X[:, i] * X[:, j] for i, j in pairs]
+    return np.column_stack([np.ones(len(X)), np.sqrt(2.0) * X, X**2, *mixed_terms])
+
+
+@cache
+def exact_for(is_linear: bool, p: float, C: float):
+    X, y = mixed(16, 2, seed=7)
+    return exact_ball(X if is_linear else quadratic(X), y, p, C)
+
+
+@pytest.mark.parametrize("p", [1.0, 1.5, 2.0, 5.0, 20.0, 100.0])
+@pytest.mark.parametrize("kernel", ["linear", "poly", "precomputed"])
+@pytest.mark.parametrize("C", [0.1, 10.0])
+def test_scores_are_distances_to_the_centre_itself(kernel, p, C):
+    X, y = mixed(16, 2, seed=7)
+    new = np.random.default_rng(8).normal(size=(30, 2))
+    features = (lambda Z: Z) if kernel == "linear" else quadratic
+    model = LpSVDD(p=p, C=C, kernel=kernel, gamma=1.0, degree=2, coef0=1.0, contamination=0.1)
+    if kernel == "precomputed":
+        model.fit((X @ X.T + 1.0) ** 2, y)
+        scores = model.score_samples((new @ X.T + 1.0) ** 2, diag=((new**2).sum(1) + 1.0) ** 2)
+    else:
+        scores = model.fit(X, y).score_samples(new)
+    assert model.duality_gap_ <= 1e-9
+    centre = model.centre_coef_ @ features(X)[model.centre_rows_]
+    distances = ((features(new) - centre) ** 2).sum(axis=1)
+    assert scores == pytest.approx(-distances, rel=1e-6)
+    if p >= 2.0:
+        exact = exact_for(kernel == "linear", p, C)
+        distances = ((features(new) - exact.centre) ** 2).sum(axis=1)
+        assert scores == pytest.approx(-distances, rel=1e-6)
+        assert model.radius_sq_ == pytest.approx(exact.radius_sq, rel=1e-6)
+
+
+def test_multipliers_and_centre_agree_as_far_as_floats_can():
+    X, y = mixed(40, 2, seed=7)
+    for p in (2.0, 5.0, 10.0):
+        model = LpSVDD(p=p, kernel="linear").fit(X, y)
+        error = np.abs(model.dual_coef_ @ X[model.support_] - model.centre_).max()
+        assert error <= 1e-14 * model.alpha_.sum() + 1e-9
+
+
+# -- the pieces ----------------------------------------------------------------------------------
+
+
+def test_features_have_the_distances_of_the_kernel():
+    X, _ = mixed(12, 3, seed=0)
+    for K in (X @ X.T, (X @ X.T + 1.0) ** 2, np.eye(12), np.ones((12, 12))):
+        features = Gram.check(K).features
+        squared = np.diag(K)[:, None] + np.diag(K) - 2.0 * K
+        ours = ((features.Z[:, None] - features.Z[None]) ** 2).sum(axis=2)
+        assert ours == pytest.approx(squared, abs=1e-11 * max(1.0, K.max()))
+        centre = np.random.default_rng(1).normal(size=features.Z.shape[1])
+        g = features.coefficients(centre)
+        assert g.sum() == pytest.approx(1.0)
+        assert g @ features.Z == pytest.approx(centre, abs=1e-9)
+        assert np.count_nonzero(g) <= features.Z.shape[1] + 1
+
+
+def test_explicit_features_are_moved_to_their_mean_first():
+    X, _ = mixed(30, 2, seed=0)
+    here, far = Gram.of_features(X), Gram.of_features(X + 1e7)
+    assert far.K == pytest.approx(here.K, abs=1e-7)
+    assert far.spread == pytest.approx(here.spread, rel=1e-7)
+
+
+def test_repair_meets_both_equations_by_relative_changes():
+    X, y = mixed(20, 2, seed=3)
+    problem = Problem(X @ X.T, y, p=20.0, c=1.0)
+    found = solve(X @ X.T, y, p=20.0, c=1.0)
+    assert found.alpha.sum() > 1e6
+    Z = problem.gram.features.Z * np.sqrt(problem.inv_scale)
+    signed = found.slack * problem.inv_scale
+    w = Z.T @ found.centre
+    shaken = found.alpha * (1.0 + 1e-7 * np.random.default_rng(0).normal(size=20))
+    alpha, left = repaired(problem, shaken, signed, Z, w)
+    assert np.abs(alpha / np.maximum(shaken, 1e-300) - 1.0)[shaken > 0].max() < 1e-4
+    assert np.abs(left).max() <= 1e-3
+    assert abs(y @ alpha - 1.0) <= 1e-12 * alpha.sum()
+
+
+def test_a_centre_that_is_off_has_a_gap():
+    x, y = np.array(LINE[0][0]), np.array(LINE[0][1])
+    problem = Problem(np.outer(x, x), y, p=20.0, c=1.0)
+    value, _ = solve_in_features(problem, 1e-9, 100, 0)
+    assert is_optimal(problem, value, 1e-9) and not loses_digits(problem, value)
+    moved = evaluate_centre(problem, value.alpha, value.centre * 1.001)
+    assert moved.gap > 1e-5 and not is_optimal(problem, moved, 1e-9)
+    fewer = evaluate_centre(problem, value.alpha * np.array([1.01, 1, 1, 1]), value.centre)
+    assert fewer.gap > 1e-9 or fewer.alpha == pytest.approx(value.alpha, rel=1e-5)
+
+
+def test_multipliers_beyond_any_float_are_reported():
+    from sklearn.exceptions import ConvergenceWarning
+
+    X, y = mixed(15, 2, seed=5)
+    K = 1e8 * (X @ X.T)
+    with pytest.warns(ConvergenceWarning, match="without a certificate"):
+        found = solve(K, y, p=100.0, c=1e8)
+    assert found.status == "not-converged"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert solve(K, y, p=30.0, c=1.0).status == "optimal"
