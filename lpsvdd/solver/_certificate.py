@@ -67,9 +67,12 @@ def is_proven(alpha, gap, y, tol: float):
 
 
 def loses_digits(problem: Arithmetic, value: Value):
-    """Whether the value rests on kernel sums that cancel."""
-    if value.centre is not None or not problem.has_negatives:  # without, sum alpha = 1
+    """Whether distances to the centre of this value, from kernel sums, would cancel."""
+    if not problem.has_negatives:  # then sum alpha = 1
         return np.False_
+    if value.centre is not None:
+        coefficients = problem.gram.features.coefficients(value.centre)
+        return ~(np.abs(coefficients).sum() <= largest_total(problem.gram))
     return ~(value.alpha.sum(axis=-1) <= largest_total(problem.gram))
 
 

@@ -24,11 +24,12 @@ class Features:
     diag: np.ndarray
 
     @classmethod
-    def of(cls, Z: np.ndarray, diag: np.ndarray) -> Features:
-        """From any feature vectors, given k_ii."""
+    def of(cls, Z: np.ndarray, diag: np.ndarray, floor: float) -> Features:
+        """From any feature vectors, given k_ii; no direction with squares below ``floor``."""
         rest = diag - np.einsum("ij,ij->i", Z, Z)  # rounding, for a kernel
         U, sizes, _ = svd(Z - Z.mean(axis=0), full_matrices=False)
         kept = sizes > len(Z) * np.finfo(float).eps * sizes.max(initial=0.0)
+        kept &= sizes**2 > floor
         Z = U[:, kept] * sizes[kept]
         return cls(Z, np.einsum("ij,ij->i", Z, Z) + rest)
 
@@ -116,12 +117,16 @@ class Gram:
     @cached_property
     def features(self) -> Features:
         """The points as short vectors; Cholesky with pivots tells how short."""
-        Z = self.explicit
-        if Z is None:
-            factor, pivots, rank, _ = dpstrf(np.array(self.K, order="F"), lower=1, overwrite_a=1)
-            Z = np.empty((len(factor), rank))
-            Z[pivots - 1] = np.tril(factor)[:, :rank]
-        return Features.of(Z, self.diag)
+        if self.explicit is not None:
+            return Features.of(self.explicit, self.diag, 0.0)
+        # What is below the rounding errors of K, as it was before centring, is no direction.
+        size = max(self.size, float(np.abs(self.diag).max()))
+        floor = 20.0 * len(self.K) * np.finfo(float).eps * size
+        given = np.array(self.K, order="F")
+        factor, pivots, rank, _ = dpstrf(given, tol=floor, lower=1, overwrite_a=1)
+        Z = np.empty((len(factor), rank))
+        Z[pivots - 1] = np.tril(factor)[:, :rank]
+        return Features.of(Z, self.diag, floor)
 
 
 def _unit(spread: float, size: float) -> float:

@@ -220,3 +220,15 @@ def test_multipliers_beyond_any_float_are_reported():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert solve(K, y, p=30.0, c=1.0).status == "optimal"
+
+
+def test_rounding_errors_of_a_kernel_are_no_directions():
+    """Far from the origin K is known to 1e-14 only; a centre must not go 1e8 along its noise."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(25, 3)) + 10.0
+    y = np.where(rng.random(25) < 0.5, -1.0, 1.0)
+    assert Gram.check(X @ X.T).features.Z.shape[1] == 3
+    found = solve(X @ X.T, y, p=3.0, c=1e7)
+    assert found.status == "optimal"
+    assert np.abs(found.centre).sum() < 100.0
+    assert_is_the_exact_ball(found, X, y, 3.0, 1e7)
