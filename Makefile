@@ -10,7 +10,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 export MKL_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test test-slow test-all test-cores mutants minimum lint book quick check-book pdf bench reproduce reproduce-quick claims data clean distclean
+.PHONY: help setup test test-slow test-all test-cores mutants minimum lint book quick check-book pdf bench fuzz reproduce reproduce-quick claims data clean distclean
 
 help: ## This table
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -75,6 +75,9 @@ pdf: $(READY) ## The rendered book as one PDF, book.pdf (needs Chromium)
 
 bench: $(READY) ## Time the solver against general-purpose ones
 	$(RUN) -m replication bench
+
+fuzz: $(READY) ## Solve 10,000 odd problems, judged by 60-digit arithmetic (results/fuzz.csv)
+	$(RUN) -m replication fuzz --save results
 
 DATASETS ?=
 TRIALS   ?=

@@ -1,0 +1,35 @@
+"""``python -m replication fuzz``: thousands of small problems against an independent judge."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+
+    @app.command()
+    def fuzz(
+        problems: Annotated[int, typer.Option(help="How many; 10,000 take minutes.")] = 10_000,
+        save: Annotated[
+            Path | None, typer.Option(help="Write the counts and their record into this folder.")
+        ] = None,
+    ) -> None:
+        """Solve small problems of every kind, judge the answers, count; fails if one is wrong."""
+        from replication.studies import fuzz as study
+
+        rows = study.run(range(problems), progress=True)
+        table = study.summary(rows)
+        typer.echo(table.to_string(index=False))
+        if save is not None:
+            study.save(table, save / "fuzz.csv", problems)
+        bad = rows[rows["wrong"] | (rows["error"] != "")]
+        silent = int(table["unwarned"].sum())
+        share = float((rows["status"] == "not-converged").mean())
+        typer.echo(f"not converged: {share:.2%} of {len(rows):,} solutions")
+        if len(bad) or silent or share > study.NOT_CONVERGED_AT_MOST:
+            typer.echo(bad[["number", "road", "p", "reason", "error"]].to_string(index=False))
+            raise typer.Exit(1)
