@@ -71,15 +71,18 @@ class KernelOneClass(OutlierMixin, BaseEstimator):
         if self.kernel == "precomputed":
             check_square_kernel(X, "X (kernel='precomputed')")
             self.gamma_ = None
-            K = X
         else:
             if not callable(self.kernel):
                 check_range(X)
             self.gamma_ = resolve_gamma(self.gamma, X, sample_weight)
-            K = kernel_matrix(X, **self._kernel_options())
-            check_square_kernel(K, "the kernel matrix")
-            warn_of_collapse(X, K)
             self.X_fit_ = X
+        K = self._training_kernel(X)
+        if self.kernel != "precomputed":
+            if isinstance(K, np.ndarray):
+                warn_of_collapse(X, K)
+            else:  # of a sample, where there is no matrix
+                some = X[K.sample]
+                warn_of_collapse(some, kernel_matrix(some, **self._kernel_options()))
         self.y_fit_ = y
         self.diag_fit_ = K.diagonal().copy()
         self._fit_kernel(K, y, sample_weight)
@@ -168,6 +171,14 @@ class KernelOneClass(OutlierMixin, BaseEstimator):
         return self
 
     # -- for subclasses ---------------------------------------------------------------------
+
+    def _training_kernel(self, X: np.ndarray):
+        """The kernel matrix of the training samples, looked at; a subclass may do without it."""
+        if self.kernel == "precomputed":
+            return X
+        K = kernel_matrix(X, **self._kernel_options())
+        check_square_kernel(K, "the kernel matrix")
+        return K
 
     def _fit_kernel(self, K: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
         raise TypeError(f"{type(self).__name__} must define _fit_kernel")

@@ -59,7 +59,7 @@ def check_square_kernel(K: np.ndarray, name: str = "K") -> None:
     """Refuse a training kernel that is not a symmetric square matrix."""
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise ValueError(f"{name} must be a square kernel matrix, got shape {K.shape}")
-    size = float(np.abs(K).max())
+    size = max(float(K.max()), -float(K.min()))
     if not size * len(K) < 0.01 * np.finfo(float).max:  # sums over K must stay finite, NaN does not
         raise ValueError(f"{name} holds values as large as {size:.3g}, which overflow; rescale it")
     # Block by block: a transpose of the whole matrix costs a third of a factorisation.

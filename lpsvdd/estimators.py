@@ -13,10 +13,15 @@ from lpsvdd.bounds import rejection_risk_of
 from lpsvdd.explain import explain
 from lpsvdd.kernels import kernel_diagonal, kernel_matrix, squared_distances
 from lpsvdd.solver import Gram, Solution, solve
-from lpsvdd.solver._share import check_share, costs_of, solve_share
+from lpsvdd.solver._choice import choose
+from lpsvdd.solver._rows import Rows
+from lpsvdd.solver._share import check_share, costs_of, solve_share, solve_share_large
+from lpsvdd.solver._working_set import solve_working_set
 
 BLOCK = 4_000_000  # kernel values held at once while scoring
 DEFAULT_SHARE = 0.1  # nu, where neither C nor nu is given
+LARGE = {"working-set": solve_working_set}
+"""Solvers that take ``Rows`` in place of a matrix, with the signature of ``solve_working_set``."""
 SURFACE = 1e-8  # a distance from the surface that counts as none at p = 1, relative to max d
 
 
@@ -61,6 +66,16 @@ class LpSVDD(KernelOneClass):
         Relative duality gap to reach.
     max_iter : int, default=200
         Most interior-point iterations.
+    solver : {"auto", "dense", "working-set", "landmarks"}, default="auto"
+        "dense" works on the n x n kernel matrix. "working-set" never builds it: it solves on the
+        samples that matter and certifies the result on all; the answer is the same. "landmarks"
+        restricts the centre to the span of some samples. "auto" is "dense" up to 2,000 samples.
+    landmarks : int or array of shape (m, n_features), optional
+        For solver="landmarks": how many, or which.
+    verbose : int, default=0
+        1 prints a line for each round of a large solver: size of the set and gap.
+    n_jobs : int, optional
+        Threads that compute kernel values in the large solvers; -1 is one for each processor.
 
     Attributes
     ----------
@@ -94,6 +109,8 @@ class LpSVDD(KernelOneClass):
     n_iter_ : int
         Interior-point iterations (1 is reported where none was needed).
     gamma_ : float or None
+    solver_ : str
+        The solver that was used.
 
     See Also
     --------
@@ -138,6 +155,10 @@ class LpSVDD(KernelOneClass):
         contamination=None,
         tol=1e-9,
         max_iter=200,
+        solver="auto",
+        landmarks=None,
+        verbose=0,
+        n_jobs=None,
     ):
         self.p = p
         self.C = C
@@ -150,6 +171,10 @@ class LpSVDD(KernelOneClass):
         self.contamination = contamination
         self.tol = tol
         self.max_iter = max_iter
+        self.solver = solver
+        self.landmarks = landmarks
+        self.verbose = verbose
+        self.n_jobs = n_jobs
 
     def fit(self, X, y=None, sample_weight=None):
         """Fit the ball.
@@ -205,11 +230,23 @@ class LpSVDD(KernelOneClass):
         """
         return explain(self, X)
 
+    # -- fit: a kernel matrix for the dense solver, rows on demand for the large ones ------------
+
+    def _training_kernel(self, X):
+        given = self.kernel == "precomputed"
+        self.solver_ = choose(self.solver, len(X), n_features=X.shape[1], given_matrix=given)
+        if self.solver_ == "dense":
+            return super()._training_kernel(X)
+        return Rows(X, **self._kernel_options(), n_jobs=self.n_jobs)
+
     def _fit_kernel(self, K, y, sample_weight) -> None:
         self.weight_fit_ = sample_weight
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         kept = np.flatnonzero(weight > 0.0)
-        if self.kernel == "linear":
+        part: np.ndarray | Gram | Rows
+        if isinstance(K, Rows):
+            part = K if len(kept) == len(y) else K.subset(kept)
+        elif self.kernel == "linear":
             part = Gram.of_features(self.X_fit_[kept])
         else:
             part = K if len(kept) == len(y) else K[np.ix_(kept, kept)]
@@ -223,11 +260,17 @@ class LpSVDD(KernelOneClass):
         self.centre_coef_ = centre[rows]
         if self.kernel == "linear":
             self.centre_ = self.centre_coef_ @ self.X_fit_[rows]
-        self.norm_sq_ = float(self.centre_coef_ @ K[np.ix_(rows, rows)] @ self.centre_coef_)
+        if isinstance(K, Rows):  # sum_i g_i d_i = sum_i g_i k_ii - ||a||^2, as sum_i g_i = 1
+            of_kept = solution.centre @ solution.distances
+            self.norm_sq_ = float(self.centre_coef_ @ self.diag_fit_[rows] - of_kept)
+        else:
+            self.norm_sq_ = float(self.centre_coef_ @ K[np.ix_(rows, rows)] @ self.centre_coef_)
         self.radius_sq_ = solution.radius_sq
         if self.p == 1.0 and self.radius_sq_ > 0.0:
             # For p = 1 free support vectors lie on the surface; rounding must not put them outside.
-            d = -self._training_scores(K)
+            d = solution.distances
+            if d is None or len(kept) < len(y):
+                d = -self._training_scores(K)
             on_surface = (y > 0) & (np.abs(d - self.radius_sq_) <= SURFACE * d.max())
             self.radius_sq_ = float(max([self.radius_sq_, *d[on_surface]])) + 1e-13 * d.max()
             self.surface_sq_ = self.radius_sq_
@@ -248,20 +291,28 @@ class LpSVDD(KernelOneClass):
             )
 
     def _solve(self, K, y, weight) -> Solution:
-        """The solution on samples of positive weight; K is their kernel matrix or a Gram."""
+        """The solution on samples of positive weight; K is their kernel matrix, Gram or Rows."""
         # Two more iterations than the gap asks for: scores then agree to about nine digits
         # between equivalent inputs (copies and weights, permutations, scalings).
-        limits = {"tol": self.tol, "max_iter": self.max_iter, "polish": 2}
+        is_large = isinstance(K, Rows)
+        limits = {"tol": self.tol, "max_iter": self.max_iter}
+        limits |= {"verbose": self.verbose} if is_large else {"polish": 2}
         self.nu_ = self._share()
         if self.nu_ is None:
             self.C_ = float(self.C)
             costs = costs_of(self.C_, self.C_neg, y, weight)
-            solution = solve(K, y, p=self.p, c=costs, **limits)
+            solution = (
+                LARGE[self.solver_](K, y, p=self.p, c=costs, **limits)
+                if is_large
+                else solve(K, y, p=self.p, c=costs, **limits)
+            )
             self.surface_sq_ = solution.radius_sq
             return solution
-        found = solve_share(
-            K, y, p=self.p, nu=self.nu_, c_neg=self.C_neg, sample_weight=weight, **limits
-        )
+        asked = {"p": self.p, "nu": self.nu_, "c_neg": self.C_neg, "sample_weight": weight}
+        if is_large:
+            found = solve_share_large(LARGE[self.solver_], K, y, **asked, **limits)
+        else:
+            found = solve_share(K, y, **asked, **limits)
         self.C_, self.surface_sq_ = found.cost, found.threshold
         return found.solution
 
@@ -286,6 +337,10 @@ class LpSVDD(KernelOneClass):
     def _training_scores(self, K):
         if self.kernel == "linear":
             return self._score_linear(self.X_fit_)
+        if isinstance(K, Rows) and self.kernel != "precomputed":
+            return self._score_points(self.X_fit_)
+        if isinstance(K, Rows):
+            K = K.X
         return self._score_kernel(K, self.diag_fit_)
 
     def _score_kernel(self, Kz, diag):
@@ -305,6 +360,11 @@ class LpSVDD(KernelOneClass):
         super()._check_parameters()
         check_exponent(self.p)
         check_tolerance(self.tol, self.max_iter)
+        solvers = ("auto", "dense", *LARGE)
+        if self.solver not in solvers:
+            raise ValueError(f"solver must be one of {solvers}, got {self.solver!r}")
+        if self.landmarks is not None and self.solver not in ("auto", "landmarks"):
+            raise ValueError(f"landmarks= is for solver='landmarks', not {self.solver!r}")
         for name in ("C", "C_neg"):
             value = getattr(self, name)
             if value is None:

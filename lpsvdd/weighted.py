@@ -80,7 +80,7 @@ class WeightedLpSVDD(LpSVDD):
     ):
         super().__init__(
             p, C, C_neg, nu=nu, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0,
-            contamination=contamination, tol=tol, max_iter=max_iter,
+            contamination=contamination, tol=tol, max_iter=max_iter, solver="dense",
         )  # fmt: skip
         self.weighting = weighting
         self.weighting_params = weighting_params

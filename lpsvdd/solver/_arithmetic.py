@@ -16,6 +16,7 @@ import numpy as np
 
 from lpsvdd.solver._gram import Gram
 from lpsvdd.solver._radius import LOG_MAX, TINY
+from lpsvdd.solver._rows import Rows
 
 Number = Any  # a float for a problem, a column of floats for a batch
 EQUALITY = 1e-10  # y'alpha = 1 is asked for relative to sum alpha, the size of what is added up
@@ -29,7 +30,7 @@ class Points:
     sum over all samples: on short vectors a product costs half of ``sum``.
     """
 
-    gram: Gram
+    gram: Gram | Rows
     y: np.ndarray
     positive: np.ndarray
     has_negatives: bool
@@ -37,7 +38,7 @@ class Points:
     by_label: np.ndarray
 
     @classmethod
-    def of(cls, gram: Gram, y: np.ndarray) -> Points:
+    def of(cls, gram: Gram | Rows, y: np.ndarray) -> Points:
         """Points with labels +1 and -1."""
         positive = y > 0.0
         by_label = np.column_stack([positive, ~positive]).astype(float)

@@ -25,6 +25,7 @@ from lpsvdd.solver._centre import centres_of, evaluate_centre
 from lpsvdd.solver._gram import Gram
 from lpsvdd.solver._problem import Problem
 from lpsvdd.solver._radius import LOG_MAX
+from lpsvdd.solver._rows import Rows
 
 ROUNDING = 1e-11  # what rounding may take from a gap of zero
 DIGITS = 1e-9  # of distances, relative to the spread
@@ -76,7 +77,7 @@ def loses_digits(problem: Arithmetic, value: Value):
     return ~(value.alpha.sum(axis=-1) <= largest_total(problem.gram))
 
 
-def largest_total(gram: Gram) -> float:
+def largest_total(gram: Gram | Rows) -> float:
     """The sum of multipliers up to which distances from kernel sums keep DIGITS."""
     size = max(gram.size, float(gram.diag.max()))
     return (

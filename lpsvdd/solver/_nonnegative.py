@@ -49,6 +49,7 @@ from scipy.linalg import cho_factor, cho_solve
 from lpsvdd.solver._certificate import Certificate
 from lpsvdd.solver._gram import Gram
 from lpsvdd.solver._problem import Problem
+from lpsvdd.solver._rows import Rows
 
 LOG_TINY = -700.0
 HALVINGS = 40
@@ -111,7 +112,7 @@ def at_radius_zero(problem: Problem, tol: float, max_iter: int) -> tuple[Certifi
 
 
 def zero_radius(
-    gram: Gram, cost: np.ndarray, p: float, tol: float, max_iter: int, start=None
+    gram: Gram | Rows, cost: np.ndarray, p: float, tol: float, max_iter: int, start=None
 ) -> ZeroRadius:
     """Centre that minimises sum_i c_i d_i^p over all points of ``gram``, with its certificate."""
     log_cost = np.log(cost)
@@ -135,7 +136,7 @@ def zero_radius(
     return ZeroRadius(point.weights, point.d, point.log_total, point.gap, n_iter)
 
 
-def _at(gram: Gram, log_cost: np.ndarray, p: float, beta: np.ndarray) -> _Point:
+def _at(gram: Gram | Rows, log_cost: np.ndarray, p: float, beta: np.ndarray) -> _Point:
     k_beta = gram.K @ beta
     norm_sq = float(beta @ k_beta)
     d = np.maximum(gram.diag - 2.0 * k_beta + norm_sq, 0.0)
@@ -160,7 +161,7 @@ def _at(gram: Gram, log_cost: np.ndarray, p: float, beta: np.ndarray) -> _Point:
     return _Point(beta, k_beta, norm_sq, d, weights, log_total, level, gap)
 
 
-def _newton_step(gram: Gram, log_cost: np.ndarray, p: float, point: _Point) -> _Point | None:
+def _newton_step(gram: Gram | Rows, log_cost: np.ndarray, p: float, point: _Point) -> _Point | None:
     """A damped Newton step; None where no step lowers the value any more."""
     beta, d = point.beta, point.d
     step = point.weights - beta

@@ -36,6 +36,7 @@ from lpsvdd._validation import check_costs, check_exponent, check_labels
 from lpsvdd.solver._arithmetic import Arithmetic, Points, Value, scales
 from lpsvdd.solver._gram import Gram
 from lpsvdd.solver._radius import LOG_MAX, best_radius
+from lpsvdd.solver._rows import Rows
 
 HARD = 1e-12  # slack that counts as none, in scaled units
 
@@ -45,14 +46,14 @@ class Problem(Arithmetic):
 
     Parameters
     ----------
-    gram : Gram or array of shape (n, n)
+    gram : Gram or array of shape (n, n), or Rows, which compute kernel values on demand
     y : array of +1 and -1, or None for all +1
     p : float in [1, inf)
     c : positive number, or one per sample
     """
 
-    def __init__(self, gram: Gram | np.ndarray, y=None, *, p: float, c) -> None:
-        gram = gram if isinstance(gram, Gram) else Gram.check(gram)
+    def __init__(self, gram: Gram | Rows | np.ndarray, y=None, *, p: float, c) -> None:
+        gram = gram if isinstance(gram, (Gram, Rows)) else Gram.check(gram)
         super().__init__(Points.of(gram, check_labels(y, len(gram.diag))))
         self._set_costs(check_exponent(p), check_costs(c, self.n))
 
@@ -136,7 +137,7 @@ class Problem(Arithmetic):
         return max(one, other)
 
     def kernel_times(self, beta: np.ndarray) -> np.ndarray:
-        return self.gram.K.dot(beta) * self.inv_scale  # ``dot`` costs half of ``@`` if short
+        return self.gram.times(beta) * self.inv_scale
 
     def best_radius(self, d, guess=None, tol=1e-13) -> tuple[float, np.ndarray | None]:
         return best_radius(self, d, guess, tol)

@@ -33,6 +33,7 @@ from lpsvdd._validation import check_costs, check_labels, check_tolerance, is_nu
 from lpsvdd.solver._dense import workspace
 from lpsvdd.solver._gram import Gram
 from lpsvdd.solver._problem import Problem
+from lpsvdd.solver._rows import Rows
 from lpsvdd.solver._solve import Solution, solve_problem
 
 SHELL = 1e-3  # thickness of the surface, relative to the spread of the points
@@ -101,11 +102,57 @@ def solve_share(
         problem = points.at(p=p, c=costs)
         return solve_problem(problem, near, tol, max_iter, work, costs, polish=polish)
 
-    def distances(beta: np.ndarray) -> np.ndarray:
-        k_beta = gram.K @ beta
-        return gram.diag - 2.0 * k_beta + beta @ k_beta
+    mean = np.where(y > 0.0, weight, 0.0) / weight[y > 0.0].sum()
+    d_mean = _distances(gram, mean)
+    return search(
+        solve_at, lambda found: _distances(gram, found.centre), y, weight, d_mean,
+        spread=float(mean @ d_mean), p=p, nu=nu, c_neg=c_neg, polish=polish,
+    )  # fmt: skip
 
-    return search(solve_at, distances, y, weight, p=p, nu=nu, c_neg=c_neg, polish=polish)
+
+def solve_share_large(
+    solve_large: Callable[..., Solution],
+    rows: Rows,
+    y: np.ndarray,
+    *,
+    p: float,
+    nu: float,
+    c_neg: float | None,
+    sample_weight: np.ndarray,
+    **limits,
+) -> Share:
+    """``solve_share`` with a solver for many points, ``solve_large(rows, y, p=, c=, start=, ...)``.
+
+    A sample of the points, costs scaled to the same total, tells where to begin; its mean stands
+    for that of all. Every problem starts from the solution of the one before, the last one too.
+    """
+
+    def solve_at(cost: float, start: Solution | None, polish: int) -> Solution:
+        costs = costs_of(cost, c_neg, y, sample_weight)
+        return solve_large(rows, y, p=p, c=costs, start=start, **limits)
+
+    some = rows.sample[y[rows.sample] > 0.0]
+    if not len(some):
+        some = np.flatnonzero(y > 0.0)[: len(rows.sample)]
+    weight = sample_weight[some]
+    mean = np.zeros(len(y))
+    mean[some] = weight / weight.sum()
+    d_mean = _distances(rows, mean)
+    first = None
+    if p > 1.0:
+        ratio = float(weight.sum() / sample_weight[y > 0.0].sum())
+        few = solve_share(rows.part(some), p=p, nu=nu, sample_weight=weight, tol=1e-6)
+        first = few.cost * ratio
+    return search(
+        solve_at, lambda found: found.distances, y, sample_weight, d_mean, first=first,
+        spread=rows.spread, p=p, nu=nu, c_neg=c_neg,
+    )  # fmt: skip
+
+
+def _distances(gram: Gram | Rows, beta: np.ndarray) -> np.ndarray:
+    """Squared distances of the points to the centre sum_i beta_i phi(x_i)."""
+    k_beta = gram.times(beta)
+    return gram.diag - 2.0 * k_beta + beta @ k_beta
 
 
 def costs_of(cost: float, c_neg: float | None, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -115,37 +162,39 @@ def costs_of(cost: float, c_neg: float | None, y: np.ndarray, weight: np.ndarray
 
 def search(
     solve_at: Callable[..., Solution],
-    distances: Callable[[np.ndarray], np.ndarray],
+    distances: Callable[[Solution], np.ndarray],
     y: np.ndarray,
     weight: np.ndarray,
+    d_mean: np.ndarray,
     *,
+    spread: float,
     p: float,
     nu: float,
     c_neg: float | None,
+    first: float | None = None,
     polish: int = 0,
 ) -> Share:
     """The search itself, for any solver.
 
-    ``solve_at(C, start, polish)`` solves at cost C from a solution before it (None at first), and
-    ``distances(beta)`` gives the squared distances to the centre sum_i beta_i phi(x_i).
+    ``solve_at(C, start, polish)`` solves at cost C from a solution before it (None at first),
+    ``distances(solution)`` gives the squared distances to its centre and ``d_mean`` those to the
+    mean, or to some other centre near it. ``first`` is a C to begin with.
     """
     nu = check_share(nu)
     positive = y > 0.0
-    total = float(weight[positive].sum())
     if p == 1.0:
-        cost = 1.0 / (nu * total)
+        cost = 1.0 / (nu * float(weight[positive].sum()))
         solution = solve_at(cost, None, polish)
         return Share(solution, cost, solution.radius_sq, True)
-    mean = np.where(positive, weight, 0.0) / total
-    d = distances(mean)
-    spread = float(mean @ d)
+    d = d_mean
     if spread <= TIE * float(np.abs(d).max()):  # all targets coincide: any unit of length will do
         spread = 1.0
     shell = SHELL * spread
     lightest = min(1.0, float(weight[positive].min()))
     log_hard = min(-math.log(p * lightest) - (p - 1.0) * math.log(shell), LOG_LARGEST)
     path = _Path(solve_at, distances, _Level(y, weight, d, p, nu, c_neg), log_hard)
-    path.move(min(path.level.place(d, math.inf).log_cost(0.0), log_hard))
+    begin = path.level.place(d, math.inf).log_cost(0.0) if first is None else math.log(first)
+    path.move(min(begin, log_hard))
     path.follow(shell, MOST_SOLVES)
     thick = path.at
     reached = not path.is_crowded(shell) and path.follow(0.0, FEW_SOLVES)
@@ -154,7 +203,7 @@ def search(
     cost, solution, d = path.at
     if polish:  # afresh: the same digits as those of a ball with this C, however it was found
         solution = solve_at(cost, None, polish)
-        d = distances(solution.centre)
+        d = distances(solution)
     threshold = path.level.place(d, solution.radius_sq).radius
     return Share(solution, cost, solution.radius_sq if reached else threshold, reached)
 
@@ -175,7 +224,7 @@ class _Path:
         """Solve at another cost."""
         self.log_cost = log_cost
         solution = self.solve_at(math.exp(log_cost), self.at[1], 2)
-        self.at = math.exp(log_cost), solution, self.distances(solution.centre)
+        self.at = math.exp(log_cost), solution, self.distances(solution)
 
     def is_crowded(self, thickness: float) -> bool:
         """Whether many samples lie between R2 and R2 + thickness."""

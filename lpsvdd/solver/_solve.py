@@ -50,7 +50,8 @@ class Solution:
     ``solve(..., radius="nonnegative")``; alpha then sums to one) or "not-converged".
 
     ``centre`` (n,) holds coefficients of the centre, a = sum_i centre_i phi(x_i): y * alpha, or
-    smaller ones for the same a where those would cancel. Take distances from these.
+    smaller ones for the same a where those would cancel. Take distances from these;
+    ``distances`` holds those of the n points themselves, where the solver kept them (large n).
     """
 
     alpha: np.ndarray
@@ -65,6 +66,7 @@ class Solution:
     p: float
     c: float | np.ndarray
     c_neg: float | None = None
+    distances: np.ndarray | None = None
 
     @property
     def converged(self) -> bool:

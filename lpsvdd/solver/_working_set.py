@@ -1,0 +1,157 @@
+r"""Exact solution of large problems on the few points that matter, certified on all of them.
+
+A positive inside the ball has alpha = 0, and so has a negative outside: the solution on a subset W
+that holds all others is the solution of the whole. Conversely *any* alpha on W, zero elsewhere, is
+feasible for the whole problem, so its dual value is a lower bound; its centre has distances to all
+n points, n |S| kernel values in blocks, and the best R2 for them gives an upper bound. Their
+difference is the certificate of the whole problem without its kernel matrix. So, in rounds:
+
+1. solve on W, from where the last round ended;
+2. distances of all n points to the new centre, R2, the gap: done if it is small;
+3. the points on the wrong side of the surface enter W, with some that are near it; those with
+   alpha = 0 that are far inside leave.
+
+The first centre is that of a small sample with costs scaled to the same total.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from lpsvdd._validation import check_tolerance
+from lpsvdd.solver._arithmetic import Value
+from lpsvdd.solver._batch import Start
+from lpsvdd.solver._certificate import (
+    NOT_CONVERGED,
+    OPTIMAL,
+    RADIUS_ZERO,
+    in_units_of_k,
+    is_optimal,
+    radius_zero_value,
+)
+from lpsvdd.solver._dense import solve_dense
+from lpsvdd.solver._problem import Problem
+from lpsvdd.solver._rows import Rows, sample_of
+from lpsvdd.solver._solve import Solution
+
+FIRST = 500  # points of the sample that gives the first centre
+MOST_ROUNDS = 60
+
+
+def solve_working_set(
+    rows: Rows,
+    y=None,
+    *,
+    p: float,
+    c,
+    tol: float = 1e-9,
+    max_iter: int = 200,
+    verbose: int = 0,
+    start: Solution | None = None,
+) -> Solution:
+    """Solve the problem of all ``rows`` to a relative gap of ``tol``, without their matrix.
+
+    Parameters
+    ----------
+    rows : Rows
+    y, p, c, tol, max_iter : as in ``solve``; ``max_iter`` limits the iterations of each round
+    verbose : int
+        1 prints a line for each round.
+    start : Solution of the same points at other costs or another exponent, optional
+
+    Returns
+    -------
+    Solution
+        ``gap`` is that of the exact kernel problem on all points; ``distances`` are given.
+    """
+    check_tolerance(tol, max_iter)
+    problem = Problem(rows, y, p=p, c=c)
+    with np.errstate(all="ignore"):
+        if problem.is_radius_zero:
+            value, n_iter, status = radius_zero_value(problem), 0, RADIUS_ZERO
+        else:
+            search = _Rounds(problem, tol, max_iter, verbose)
+            value, n_iter = search.run(start)
+            status = OPTIMAL if is_optimal(problem, value, tol) else NOT_CONVERGED
+    found = in_units_of_k(problem, value)
+    if status == NOT_CONVERGED:
+        warnings.warn(
+            f"lp-SVDD (p={problem.p:g}) stopped without a certificate: relative duality gap "
+            f"{found.gap:.2e}, tol={tol:g}; raise max_iter or tol, or use solver='dense'",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    scale = 1.0 / problem.inv_scale if problem.inv_scale > 0.0 else np.inf
+    distances = (problem.y * value.signed + value.radius_sq) * scale
+    return Solution(
+        found.alpha, found.centre, found.radius_sq, found.slack, found.primal, found.dual,
+        found.gap, n_iter, status, problem.p, c, None, distances,
+    )  # fmt: skip
+
+
+class _Rounds:
+    """The rounds of one solve; scaled units."""
+
+    def __init__(self, problem: Problem, tol: float, max_iter: int, verbose: int) -> None:
+        self.problem, self.tol, self.max_iter, self.verbose = problem, tol, max_iter, verbose
+        self.n_iter = 0
+
+    def run(self, start: Solution | None) -> tuple[Value, int]:
+        problem, tol = self.problem, self.tol
+        if start is None:
+            alpha = self._from_sample()
+        else:
+            alpha = problem.feasible(start.alpha)
+        value = problem.evaluate(alpha)
+        kept = np.zeros(problem.n, dtype=bool)
+        for number in range(MOST_ROUNDS):
+            self._tell(number, kept, value)
+            if value.gap <= tol and number:
+                break
+            kept = self._next_set(value, kept)
+            value = self._solve_on(np.flatnonzero(kept), value)
+        return value, self.n_iter
+
+    def _tell(self, number: int, kept: np.ndarray, value: Value) -> None:
+        if self.verbose:
+            print(f"round {number}: set {kept.sum()}, gap {value.gap:.2e}", flush=True)
+
+    def _from_sample(self) -> np.ndarray:
+        problem = self.problem
+        some = sample_of(problem.n, FIRST)
+        if not problem.positive[some].any():
+            some = np.union1d(some, np.flatnonzero(problem.positive)[:FIRST])
+        part = problem.gram.part(some)
+        ratio = problem.total_cost / float(problem.cost[some][problem.positive[some]].sum())
+        small = Problem(part, problem.y[some], p=problem.p, c=ratio * problem.cost[some])
+        value, n_iter, _ = solve_dense(small, [], 1e-4, self.max_iter, None, 0)
+        self.n_iter += n_iter
+        alpha = np.zeros(problem.n)
+        alpha[some] = value.alpha
+        return problem.feasible(alpha)
+
+    def _next_set(self, value: Value, kept: np.ndarray) -> np.ndarray:
+        """Support and all on the wrong side; a tenth more, those nearest to the surface."""
+        wanted = (value.signed > 0.0) | (kept & (value.alpha > 0.0))
+        more = 50 + int(wanted.sum()) // 10
+        rest = np.flatnonzero(~wanted)
+        if len(rest) > more:
+            rest = rest[np.argpartition(-value.signed[rest], more)[:more]]
+        wanted[rest] = True
+        return wanted
+
+    def _solve_on(self, rows: np.ndarray, value: Value) -> Value:
+        problem = self.problem
+        part = problem.part(rows)
+        start = value.alpha[rows]
+        starts = []
+        if start.any():
+            starts = [Start(part.feasible(start), value.radius_sq / problem.inv_scale)]
+        found, n_iter, _ = solve_dense(part, starts, 0.2 * self.tol, self.max_iter, None, 2)
+        self.n_iter += n_iter
+        alpha = np.zeros(problem.n)
+        alpha[rows] = found.alpha
+        return problem.evaluate(problem.feasible(alpha))
