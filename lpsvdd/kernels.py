@@ -127,7 +127,7 @@ def squared_distances(
 def rbf_distances(
     squared: np.ndarray, gamma: float, beta: np.ndarray, norm_sq: float
 ) -> np.ndarray:
-    r"""||phi(z) - a||^2 for the Gaussian kernel, from ``squared`` = ||z - x_i||^2; no ties far away.
+    r"""||phi(z) - a||^2 for the Gaussian kernel, from ``squared`` = ||z - x_i||^2, without ties.
 
     In 1 - 2 s + ||a||^2, s = sum_i beta_i exp(-gamma ||z - x_i||^2), an s below the rounding error
     of 1 is lost, and with a narrow kernel that is most of the space. So |s| < t = 2^-38 (1 +
