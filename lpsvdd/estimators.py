@@ -5,13 +5,19 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+from scipy.spatial.distance import cdist
 from sklearn.utils import gen_batches
 
 from lpsvdd._base import KernelOneClass
 from lpsvdd._validation import check_exponent, check_tolerance, is_number
 from lpsvdd.bounds import rejection_risk_of
 from lpsvdd.explain import explain
-from lpsvdd.kernels import kernel_diagonal, kernel_matrix, squared_distances
+from lpsvdd.kernels import (
+    kernel_diagonal,
+    kernel_matrix,
+    rbf_distances,
+    squared_distances,
+)
 from lpsvdd.solver import Gram, Solution, solve
 from lpsvdd.solver._choice import choose
 from lpsvdd.solver._rows import Rows
@@ -330,9 +336,16 @@ class LpSVDD(KernelOneClass):
         centre, options = self.X_fit_[self.centre_rows_], self._kernel_options()
         scores = np.empty(len(X))
         for some in gen_batches(len(X), max(1, BLOCK // len(centre))):
-            Kz = kernel_matrix(X[some], centre, **options)
-            scores[some] = self._score_centre(Kz, kernel_diagonal(X[some], **options))
+            if self.kernel == "rbf":
+                scores[some] = self._score_distances(cdist(X[some], centre, "sqeuclidean"))
+            else:
+                Kz = kernel_matrix(X[some], centre, **options)
+                scores[some] = self._score_centre(Kz, kernel_diagonal(X[some], **options))
         return scores
+
+    def _score_distances(self, squared):
+        """Scores with a Gaussian kernel, from squared distances to the rows of the centre."""
+        return -rbf_distances(squared, self.gamma_, self.centre_coef_, self.norm_sq_)
 
     def _training_scores(self, K):
         if self.kernel == "linear":

@@ -16,6 +16,8 @@ from scipy.spatial.distance import cdist, pdist, squareform
 from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel
 
 KERNELS = ("rbf", "linear", "poly", "precomputed")
+TAIL = 2.0**-38  # of 1 + ||a||^2: sums of kernel values below this are spread by their logarithm
+FARTHEST = 1e10  # gamma ||z - x||^2 that is still told from a larger one
 DISTANCE_RULES = {"quarter-mean-distance": 0.5, "half-mean-distance": 1.0}
 """Names of width rules, and the width as a multiple of half the mean distance."""
 MANY = 5_000
@@ -127,6 +129,31 @@ def squared_distances(
     if beta.ndim == 2:
         return diag[:, None] - 2.0 * (Kz @ beta) + norm_sq
     return diag - 2.0 * np.einsum("ij,j->i", Kz, beta) + norm_sq
+
+
+def rbf_distances(
+    squared: np.ndarray, gamma: float, beta: np.ndarray, norm_sq: float
+) -> np.ndarray:
+    r"""||phi(z) - a||^2 for the Gaussian kernel, from ``squared`` = ||z - x_i||^2, without ties.
+
+    In 1 - 2 s + ||a||^2, s = sum_i beta_i exp(-gamma ||z - x_i||^2), an s below the rounding error
+    of 1 is lost, and with a narrow kernel that is most of the space. So |s| < t = 2^-38 (1 +
+    ||a||^2) is replaced by t (1 - log(1 + log(t/|s|))/c) with the sign of s. That grows with s, is
+    s at |s| = t and differs from s by less than t: the distance keeps eleven digits and its order.
+    """
+    d = squared_distances(np.exp(-gamma * squared), beta, np.ones(len(squared)), norm_sq)
+    total = 1.0 + norm_sq
+    tail = TAIL * total
+    far = np.flatnonzero(np.abs(total - d) < 2.0 * tail)
+    if len(far):
+        exponent = -gamma * squared[far]
+        top = exponent.max(axis=1)
+        share = np.einsum("ij,j->i", np.exp(exponent - top[:, None]), beta)
+        with np.errstate(divide="ignore"):  # shares of both signs may cancel to nothing
+            steps = np.log(tail) - np.log(np.abs(share)) - top
+        depth = np.log1p(np.clip(steps, 0.0, FARTHEST)) / np.log1p(FARTHEST)
+        d[far] = total - 2.0 * tail * np.sign(share) * (1.0 - depth)
+    return d
 
 
 def kernel_diagonal(

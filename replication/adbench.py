@@ -23,7 +23,7 @@ RELATED = (("cardio", "Cardiotocography"), ("satellite", "satimage-2", "landsat"
 DESIGN_SIZE = 11
 
 
-class AnomalyDataError(RuntimeError):
+class AnomalyDataError(OSError):
     """The folder or a file in it cannot be used; the message says what to do."""
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from lpsvdd._base import KernelOneClass
-from lpsvdd.kernels import squared_distances
+from lpsvdd.kernels import rbf_distances, squared_distances
 
 
 class KernelMean(KernelOneClass):
@@ -67,6 +68,12 @@ class KernelMean(KernelOneClass):
 
     def _score_kernel(self, Kz, diag):
         return -squared_distances(Kz, self.dual_coef_, diag, self._squared_norm)
+
+    def _score_points(self, X):
+        if self.kernel != "rbf":
+            return super()._score_points(X)
+        squared = cdist(X, self.X_fit_, "sqeuclidean")
+        return -rbf_distances(squared, self.gamma_, self.dual_coef_, self._squared_norm)
 
 
 class KernelMeanDifference(KernelMean):

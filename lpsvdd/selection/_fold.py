@@ -72,4 +72,5 @@ class FoldModel(LpSVDD):
 
     def score_samples(self, X, *, diag=None):
         """Score of rows, as those of the fold."""
-        return super().score_samples(np.exp(-self.gamma_ * self.fold_.distances(X)), diag=diag)
+        squared = np.take(self.fold_.distances(X), self.centre_rows_, axis=1)
+        return self._score_distances(squared)

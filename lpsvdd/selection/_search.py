@@ -23,7 +23,7 @@ from lpsvdd.selection._criteria import CRITERIA
 from lpsvdd.selection._fold import Fold, FoldModel
 from lpsvdd.solver._share import check_share
 
-WIDTHS = tuple(2.0**k for k in range(6))
+WIDTHS = tuple(2.0**k for k in range(7))
 """The automatic grid of gamma, as multiples of 1/(sum of the columns' variances)."""
 SHARES = (0.1,)
 """The automatic grid of nu."""
@@ -44,7 +44,7 @@ class LpSVDDCV(OutlierMixin, BaseEstimator):
     p : float or list of floats, default=2.0
         Exponent of the slack; of several the best is chosen.
     gammas : "auto" or list of floats, default="auto"
-        Gaussian kernel exp(-gamma ||x - z||^2). "auto": six values, from once to 32 times
+        Gaussian kernel exp(-gamma ||x - z||^2). "auto": seven values, from once to 64 times
         1/(sum of the columns' variances).
     nus : "auto" or list of floats in (0, 1], default="auto"
         Share of the training rows outside the ball. "auto": 0.1.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +10,15 @@ from hypothesis import strategies as st
 from sklearn.svm import OneClassSVM
 
 from lpsvdd._validation import weighted_quantile
-from lpsvdd.kernels import half_mean_distance, kernel_diagonal, kernel_matrix, resolve_gamma
+from lpsvdd.kernels import (
+    TAIL,
+    half_mean_distance,
+    kernel_diagonal,
+    kernel_matrix,
+    rbf_distances,
+    resolve_gamma,
+    squared_distances,
+)
 from lpsvdd.solver import Gram, solve
 
 X = np.random.default_rng(5).normal(size=(40, 3)) * [1.0, 2.0, 0.5] + [0.0, 3.0, -1.0]
@@ -101,3 +110,49 @@ def test_an_eigenvalue_below_rounding_is_refused(lowest):
 @pytest.mark.parametrize("lowest", [-1e-10, -1e-13, 0.0])
 def test_an_eigenvalue_at_rounding_is_accepted(lowest):
     assert solve(_with_lowest_eigenvalue(lowest), p=2.0, c=1.0).converged
+
+
+# -- distances to a centre far away -------------------------------------------------------------
+
+
+def exact_sum(squared, gamma, beta):
+    """sum_i beta_i exp(-gamma D_i) with sixty digits, for every row."""
+    with mpmath.workdps(60):
+        return [
+            mpmath.fsum(mpmath.mpf(b) * mpmath.exp(-mpmath.mpf(gamma) * mpmath.mpf(d))
+                        for b, d in zip(beta, row, strict=True))
+            for row in squared
+        ]  # fmt: skip
+
+
+@pytest.mark.parametrize("signs", ["positive", "both"])
+def test_far_rows_keep_their_order_and_the_distance_its_digits(signs):
+    rng = np.random.default_rng(2)
+    squared = np.sort(rng.uniform(0.9, 1.1, size=(60, 5)) * np.geomspace(1, 4e3, 60)[:, None], 0)
+    beta = np.array([0.5, 0.3, 0.1, 0.06, 0.04])
+    if signs == "both":
+        beta = beta * [1.0, -1.0, 1.0, -0.5, 1.0]
+    d = rbf_distances(squared, 1.0, beta, 0.2)
+    sums = exact_sum(squared, 1.0, beta)
+    assert np.argsort(d).tolist() == sorted(range(60), key=lambda i: -sums[i])
+    assert len(set(d)) == 60  # where 1.2 - 2 s alone has a handful of values
+    plain = squared_distances(np.exp(-squared), beta, np.ones(60), 0.2)
+    assert len(set(plain)) < 30
+    assert np.abs(d - plain).max() <= 2.0 * 1.2 * TAIL < 1e-11
+    near = np.array([abs(s) > 1.2 * TAIL for s in sums])
+    assert 3 < near.sum() < 57 and np.array_equal(d[near], plain[near])
+
+
+def test_a_distance_does_not_depend_on_the_rows_around_it():
+    squared = np.geomspace(0.1, 1e4, 40)[:, None] * np.ones(3)
+    beta = np.array([0.5, 0.3, 0.2])
+    together = rbf_distances(squared, 2.0, beta, 0.3)
+    alone = [rbf_distances(squared[i : i + 1], 2.0, beta, 0.3)[0] for i in range(40)]
+    assert np.array_equal(together, alone)
+
+
+def test_absurdly_far_rows_are_farthest_and_finite():
+    d = rbf_distances(np.array([[1.0], [1e3], [1e300]]), 1.0, np.array([1.0]), 1.0)
+    assert np.isfinite(d).all() and d[0] < d[1] < d[2] <= 2.0
+    cancelled = rbf_distances(np.array([[900.0, 900.0]]), 1.0, np.array([1.0, -1.0]), 0.5)
+    assert cancelled == 1.5

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.spatial.distance import cdist
+from scipy.stats import spearmanr
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, KFold
@@ -16,6 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from lpsvdd import LpSVDD, LpSVDDCV
+from lpsvdd.baselines import KernelMean
 from lpsvdd.selection import CRITERIA, KINDS, Fold, artificial_outliers
 from lpsvdd.selection._criteria import auc, shifted_data
 from lpsvdd.selection._fold import FoldModel
@@ -109,6 +111,17 @@ def test_the_model_of_a_fold_is_the_model_of_its_rows():
             assert np.array_equal(quick.score_samples(points), plain.score_samples(points))
         assert np.array_equal(quick.predict(points), plain.predict(points))
     assert quick.gamma_ == 0.4 and quick.nu_ == 0.2
+
+
+def test_a_narrow_kernel_ranks_far_rows_as_the_nearest_neighbour_does():
+    """exp(-gamma D) underflows for all of these rows: no score may be lost to rounding."""
+    far = RNG.normal(size=(200, 3)) * 4.0
+    for model in (LpSVDD(nu=0.1, gamma=500.0), KernelMean(gamma=500.0)):
+        scores = model.fit(X).score_samples(far)
+        nearest = cdist(far, X).min(axis=1)
+        rest = nearest > 0.3  # where the sum of kernel values is lost beside 1
+        assert rest.sum() > 100 and len(set(scores[rest])) > 0.95 * rest.sum()
+        assert spearmanr(scores[rest], -nearest[rest]).statistic > 0.999
 
 
 def test_a_splitter_of_the_user_decides_the_folds():
