@@ -19,7 +19,6 @@ from functools import partial
 import numpy as np
 
 from lpsvdd.solver import solve, solve_path
-from replication.experiment import all_datasets
 from replication.methods import METHODS, ScoredCell, SplitKernels
 from replication.methods.paths import centre_cell
 from replication.methods.registry import kernel_weights
@@ -88,15 +87,14 @@ def weighted_readings(kernels: SplitKernels, setting: str, name: str) -> Reading
     "What does R^2 >= 0, or half of every cost, change without negatives?",
     name="radius_pure",
     tasks=partial(splits, first=FRESH),
-    trials=2,
+    trials=15,
     parameters=PARAMETERS,
 )
 @study(
     "What does R^2 >= 0, or half of every cost, change with negatives?",
     name="radius_negatives",
     tasks=partial(splits, settings=("negatives",), first=FRESH),
-    names=tuple(name for name in all_datasets() if name != "D4"),  # 1,333 training rows
-    trials=1,
+    trials=5,
     parameters=PARAMETERS,
 )
 def radius_rule(task: Task) -> list[Row]:

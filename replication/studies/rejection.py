@@ -17,19 +17,19 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy.stats import ncx2, norm, t
-from tqdm import tqdm
 
 from lpsvdd import LpSVDD, weights
 from lpsvdd.bounds import cost_for_rate, determining_points, rejection_risk
 from lpsvdd.kernels import half_mean_distance, kernel_matrix, rbf_gamma, squared_distances
-from replication.studies.study import simulation
+from replication.store import Row
+from replication.studies.study import as_rows, study
 
 MASTER_SEED = 15
 BETAS = (0.05, 0.5)
@@ -183,32 +183,49 @@ def repetition(name: str, n: int, number: int) -> Rows:
     return rows
 
 
-@simulation(
+class Samples(NamedTuple):
+    """A task of both studies: samples of one size from a population (and one p, or all of them)."""
+
+    population: str
+    n: int
+    repetitions: int
+    p: float | None = None
+
+    @property
+    def key(self) -> str:
+        return f"{self.population} n={self.n}" + (f" p={self.p:g}" if self.p else "")
+
+
+def coverage_tasks(names: list[str], trials: int) -> list[Samples]:
+    """One task for each population and size; ``trials`` are repetitions."""
+    return [Samples(name, n, trials) for name, one in POPULATIONS.items() for n in one.ns]
+
+
+@study(
     "Does the interval for the risk of rejection cover as proved?",
     name="rejection_coverage",
-    master_seed=MASTER_SEED,
+    tasks=coverage_tasks,
+    names=(),
+    trials=1000,
+    parameters={"master_seed": MASTER_SEED},
 )
-def coverage(repetitions: int = 60, names: Sequence[str] | None = None) -> pd.DataFrame:
-    """One row for each population, n, p, C: shares of misses and means over the repetitions.
+def coverage(task: Samples) -> list[Row]:
+    """One row for each p and C: shares of misses and means over the repetitions.
 
     ``below_x`` and ``above_x`` are the shares of repetitions with the risk below and above the
     interval for beta = x; ``below_without_ties`` is what the lower end for continuous
     distributions would give at beta = 0.05.
     """
-    tables = []
-    for name in POPULATIONS if names is None else names:
-        for n in POPULATIONS[name].ns:
-            bar = tqdm(range(repetitions), desc=f"{name} n={n}", leave=False, disable=None)
-            rows = pd.DataFrame([row for number in bar for row in repetition(name, n, number)])
-            groups = rows.groupby(["population", "n", "p", "nu", "C"], sort=False)
-            tables.append(groups.mean().reset_index())
-    table = pd.concat(tables, ignore_index=True)
-    exact = {name: one.exact is not None for name, one in POPULATIONS.items()}
-    atoms = {name: one.atoms for name, one in POPULATIONS.items()}
-    return table.assign(
-        atoms=table["population"].map(atoms),
-        fresh=np.where(table["population"].map(exact), 0, FRESH),
-        repetitions=repetitions,
+    name, n = task.population, task.n
+    numbers = range(task.repetitions)
+    rows = pd.DataFrame([row for number in numbers for row in repetition(name, n, number)])
+    table = rows.groupby(["population", "n", "p", "nu", "C"], sort=False).mean().reset_index()
+    return as_rows(
+        table.assign(
+            atoms=POPULATIONS[name].atoms,
+            fresh=FRESH if POPULATIONS[name].exact is None else 0,
+            repetitions=task.repetitions,
+        )
     )
 
 
@@ -312,21 +329,28 @@ def _with_share(X: np.ndarray, share: float, **options: Any) -> LpSVDD:
     return model
 
 
-@simulation(
+def condition_tasks(names: list[str], trials: int) -> list[Samples]:
+    """The Gaussian in the plane with p = 1 and 2; ``trials`` are repetitions."""
+    return [Samples("Gaussian", 100, trials, p) for p in (1.0, 2.0)]
+
+
+@study(
     "What happens to the interval where a condition of the theorem is not met?",
     name="rejection_conditions",
-    master_seed=MASTER_SEED,
+    tasks=condition_tasks,
+    names=(),
+    trials=1000,
+    parameters={"master_seed": MASTER_SEED},
 )
-def conditions(
-    repetitions: int = 40,
-    cases: Sequence[tuple[str, float]] = (("Gaussian", 1.0), ("Gaussian", 2.0)),
-    n: int = 100,
-) -> pd.DataFrame:
-    """One row for each population, p and variant: shares of misses and means."""
-    rows = []
-    for name, p in cases:
-        bar = tqdm(range(repetitions), desc=f"{name} p={p:g}", leave=False, disable=None)
-        rows += [row for number in bar for row in condition(name, p, n, number)]
+def conditions(task: Samples) -> list[Row]:
+    """One row for each variant: shares of misses and means."""
+    rows = [
+        row
+        for number in range(task.repetitions)
+        for row in condition(task.population, task.p, task.n, number)
+    ]
     groups = pd.DataFrame(rows).groupby(["population", "n", "p", "variant"], sort=False)
     table = groups.mean().assign(count=groups.size()).reset_index()
-    return table.assign(proved=table["variant"].map(CONDITIONS), repetitions=repetitions)
+    return as_rows(
+        table.assign(proved=table["variant"].map(CONDITIONS), repetitions=task.repetitions)
+    )

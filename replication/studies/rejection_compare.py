@@ -6,8 +6,7 @@ The plan is ``plans/rejection.md``; the populations and the fixed costs are thos
     curves     risk, interval and both bounds against p and against c  -> rejection_curves.csv
     datasets   a job for each split of the twenty data sets            -> rejection_datasets.csv
 
-``python -m replication.studies.rejection_compare`` runs the simulations of both modules;
-``python -m replication run --all --study rejection_datasets`` the data sets.
+``python -m replication run --all --study rejection_compare --save results`` makes its table.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ def summarise(rows: pd.DataFrame) -> pd.DataFrame:
 @study(
     "Is there an l1 model that ranks as (p, c) does?",
     tasks=relabelling_tasks,
-    trials=1,
+    trials=6,
     parameters=PARAMETERS,
     finish=summarise,
 )

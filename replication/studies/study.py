@@ -94,8 +94,13 @@ def _whole(names: list[str], trials: int) -> list[WholeTable]:
     return [WholeTable()]
 
 
-def _as_rows(task: WholeTable, make: Callable[[], pd.DataFrame]) -> list[Row]:
-    return json.loads(make().to_json(orient="records", double_precision=15))
+def as_rows(table: pd.DataFrame) -> list[Row]:
+    """The rows of a table as JSON knows them."""
+    return json.loads(table.to_json(orient="records", double_precision=15))
+
+
+def _all_rows(task: WholeTable, make: Callable[[], pd.DataFrame]) -> list[Row]:
+    return as_rows(make())
 
 
 def simulation(question: str, *, name: str, **parameters: Any) -> Callable:
@@ -103,7 +108,7 @@ def simulation(question: str, *, name: str, **parameters: Any) -> Callable:
 
     def register(make: Callable[[], pd.DataFrame]) -> Callable[[], pd.DataFrame]:
         options = {"tasks": _whole, "names": (), "trials": 1, "parameters": parameters}
-        study(question, name=name, **options)(partial(_as_rows, make=make))
+        study(question, name=name, **options)(partial(_all_rows, make=make))
         return make
 
     return register

@@ -60,10 +60,11 @@ def test_the_searched_cost_leaves_the_share_outside():
 def test_a_light_run_has_a_row_for_each_cell(monkeypatch):
     monkeypatch.setattr(rejection, "FRESH", 500)
     monkeypatch.setattr(rejection_compare, "FRESH", 500)
-    table = rejection.coverage(2, names=["Student 1.5"])
+    tasks = [task for task in rejection.coverage_tasks([], 2) if task.population == "Student 1.5"]
+    table = pd.DataFrame([row for task in tasks for row in rejection.coverage(task)])
     assert len(table) == 2 * 8 and (table["repetitions"] == 2).all()
     assert (table["low"] <= table["high"]).all() and (table["fresh"] > 0).all()
-    variants = rejection.conditions(1, cases=(("Gaussian", 2.0),), n=60)
+    variants = pd.DataFrame(rejection.conditions(rejection.Samples("Gaussian", 60, 1, 2.0)))
     assert set(variants["variant"]) <= set(rejection.CONDITIONS)
     assert len(variants) >= len(rejection.CONDITIONS) - 1
     beside = rejection_compare.compare(ns=(50,), repetitions=(2,))
