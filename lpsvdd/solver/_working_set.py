@@ -32,13 +32,16 @@ from lpsvdd.solver._certificate import (
     is_optimal,
     radius_zero_value,
 )
+from lpsvdd.solver._choice import CACHE
 from lpsvdd.solver._dense import solve_dense
 from lpsvdd.solver._problem import Problem
 from lpsvdd.solver._rows import Rows, sample_of
 from lpsvdd.solver._solve import Solution
+from lpsvdd.solver._support_newton import newton_on_support
 
 FIRST = 500  # points of the sample that gives the first centre
 MOST_ROUNDS = 60
+SMALL_SET = 500  # points up to which the interior-point method is quickest
 
 
 def solve_working_set(
@@ -145,12 +148,31 @@ class _Rounds:
 
     def _solve_on(self, rows: np.ndarray, value: Value) -> Value:
         problem = self.problem
+        if problem.p >= 2.0 and len(rows) > SMALL_SET:
+            return self._solve_by_newton(rows, value)
         part = problem.part(rows)
         start = value.alpha[rows]
         starts = []
         if start.any():
             starts = [Start(part.feasible(start), value.radius_sq / problem.inv_scale)]
         found, n_iter, _ = solve_dense(part, starts, 0.2 * self.tol, self.max_iter, None, 2)
+        self.n_iter += n_iter
+        alpha = np.zeros(problem.n)
+        alpha[rows] = found.alpha
+        return problem.evaluate(problem.feasible(alpha))
+
+    def _solve_by_newton(self, rows: np.ndarray, value: Value) -> Value:
+        problem = self.problem
+        mapped = problem.multipliers(value.signed)
+        if len(rows) ** 2 > CACHE or 2 * len(rows) > problem.n:
+            found, n_iter = newton_on_support(problem, value.alpha, self.tol, self.max_iter)
+            self.n_iter += n_iter
+            return found
+        part = problem.part(rows)
+        start = value.alpha if value.alpha[rows].sum() > 0.99 * value.alpha.sum() else mapped
+        found, n_iter = newton_on_support(
+            part, part.feasible(start[rows]), 0.2 * self.tol, self.max_iter, polish=1
+        )
         self.n_iter += n_iter
         alpha = np.zeros(problem.n)
         alpha[rows] = found.alpha
