@@ -168,8 +168,11 @@ class Arithmetic:
 
         ``guess`` and ``tol`` are for the root R2; a rough R2 only loosens P, it is still a bound.
         """
+        return self.value_at(alpha, self.kernel_times(self.y * alpha), guess, tol)
+
+    def value_at(self, alpha: np.ndarray, k_beta: np.ndarray, guess=None, tol=1e-13) -> Value:
+        """``evaluate`` where K (y * alpha) / s is at hand."""
         beta = self.y * alpha
-        k_beta = self.kernel_times(beta)
         d = self.diag - 2.0 * k_beta + self.dot(beta, k_beta)
         radius, rate = self.best_radius(d, guess, tol)
         signed = self.y * (d - radius)

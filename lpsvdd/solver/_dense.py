@@ -85,7 +85,7 @@ def _in_kernel_form(problem: Problem, starts, tol, max_iter, work, polish) -> tu
     steep = problem.has_negatives and problem.p >= LARGE_EXPONENT
     if steep or leaves_out_negatives(problem.points):
         return _without_far_negatives(problem, starts, tol, max_iter, work, polish)
-    return _optimise(problem, starts, tol, max_iter, work, polish)
+    return optimise(problem, starts, tol, max_iter, work, polish)
 
 
 def _without_far_negatives(
@@ -105,7 +105,7 @@ def _without_far_negatives(
         inner = [Start(start.alpha[rows], start.radius_sq) for start in starts]
         # Half of the tolerance: rounding may differ a little between the part and the whole.
         part = problem.part(rows)
-        value, more = _optimise(part, inner, 0.5 * tol, max_iter - n_iter, None, polish)
+        value, more = optimise(part, inner, 0.5 * tol, max_iter - n_iter, None, polish)
         n_iter += more
         alpha = np.zeros(problem.n)
         alpha[rows] = value.alpha
@@ -119,11 +119,11 @@ def _without_far_negatives(
         kept |= inside
         radius_sq = value.radius_sq / problem.inv_scale if problem.inv_scale > 0.0 else -np.inf
         starts = [Start(alpha, radius_sq)]
-    value, more = _optimise(problem, starts, tol, max(max_iter - n_iter, 1), work, polish)
+    value, more = optimise(problem, starts, tol, max(max_iter - n_iter, 1), work, polish)
     return value, n_iter + more
 
 
-def _optimise(problem: Problem, starts, tol, max_iter, work, polish) -> tuple[Value, int]:
+def optimise(problem: Problem, starts, tol, max_iter, work, polish) -> tuple[Value, int]:
     """Start, then Newton; first with costs that are hard constraints anyway brought in range."""
     if work is None:
         work = workspace(problem.n)

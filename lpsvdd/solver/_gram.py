@@ -112,6 +112,10 @@ class Gram:
         """K beta."""
         return self.K.dot(beta)  # ``dot`` costs half of ``@`` if short
 
+    def block(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Some rows and columns of K."""
+        return self.K[np.ix_(rows, columns)]
+
     def part(self, rows: np.ndarray) -> Gram:
         """The points of some rows, in the same units and about the same origin."""
         explicit = None if self.explicit is None else self.explicit[rows]

@@ -21,6 +21,7 @@ last digits of what a relative gap is relative to.
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -206,9 +207,16 @@ class Rows:
         return Gram(self.block(rows, rows), self.diag[rows], self.spread, self.size)
 
     def subset(self, rows: np.ndarray) -> Rows:
-        """Some of the points as rows of their own."""
-        X = self.X[rows][:, rows] if self.kernel == "precomputed" else self.X[rows]
-        return Rows(X, **self._options, n_jobs=self.n_jobs)
+        """Some of the points as rows of their own, in the same units and about the same origin."""
+        some = copy.copy(self)
+        some.X = self.X[np.ix_(rows, rows)] if self.kernel == "precomputed" else self.X[rows]
+        some.diag, some._raw_diag = self.diag[rows], self.diagonal()[rows]
+        if self._left is not None:
+            some._left, some._right = self._left[rows], self._right[rows]
+        if self._offset is not None:
+            some._offset = self._offset[rows]
+        some.sample = sample_of(len(rows), len(self.sample))
+        return some
 
 
 def sample_of(n: int, size: int) -> np.ndarray:

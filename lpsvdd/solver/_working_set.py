@@ -24,6 +24,7 @@ from sklearn.exceptions import ConvergenceWarning
 from lpsvdd._validation import check_tolerance
 from lpsvdd.solver._arithmetic import Value
 from lpsvdd.solver._batch import Start
+from lpsvdd.solver._box import Box
 from lpsvdd.solver._certificate import (
     NOT_CONVERGED,
     OPTIMAL,
@@ -32,13 +33,18 @@ from lpsvdd.solver._certificate import (
     is_optimal,
     radius_zero_value,
 )
+from lpsvdd.solver._choice import CACHE
 from lpsvdd.solver._dense import solve_dense
 from lpsvdd.solver._problem import Problem
 from lpsvdd.solver._rows import Rows, sample_of
 from lpsvdd.solver._solve import Solution
+from lpsvdd.solver._support_newton import newton_on_support
 
 FIRST = 500  # points of the sample that gives the first centre
+FEWER = 4  # at p = 1 each sample is so many times smaller than the next
 MOST_ROUNDS = 60
+FINE = 1e-8  # a tolerance from which on further iterations bring out digits of the scores
+SMALL_SET = 500  # points up to which the interior-point method is quickest
 
 
 def solve_working_set(
@@ -97,6 +103,7 @@ class _Rounds:
 
     def __init__(self, problem: Problem, tol: float, max_iter: int, verbose: int) -> None:
         self.problem, self.tol, self.max_iter, self.verbose = problem, tol, max_iter, verbose
+        self.polish = 2 if tol <= FINE else 0
         self.n_iter = 0
 
     def run(self, start: Solution | None) -> tuple[Value, int]:
@@ -104,34 +111,59 @@ class _Rounds:
         if start is None:
             alpha = self._from_sample()
         else:
-            alpha = problem.feasible(start.alpha)
-        value = problem.evaluate(alpha)
+            alpha = start.alpha
+        value = problem.evaluate(alpha if problem.is_boxed else problem.feasible(alpha))
+        if problem.is_boxed:
+            return self._run_box(value)
         kept = np.zeros(problem.n, dtype=bool)
         for number in range(MOST_ROUNDS):
-            self._tell(number, kept, value)
+            self._tell(number, int(kept.sum()), value)
             if value.gap <= tol and number:
                 break
             kept = self._next_set(value, kept)
             value = self._solve_on(np.flatnonzero(kept), value)
         return value, self.n_iter
 
-    def _tell(self, number: int, kept: np.ndarray, value: Value) -> None:
+    def _run_box(self, value: Value) -> tuple[Value, int]:
+        """p = 1: multipliers at the bound are fixed (``_box``)."""
+        problem = self.problem
+        box, size = Box(problem, value.signed), 0
+        value = box.value
+        for number in range(MOST_ROUNDS):
+            self._tell(number, size, value)
+            done = value.gap <= self.tol
+            if done and (number or not self.polish):
+                break
+            value, n_iter, size = box.round(self.tol, self.max_iter)
+            self.n_iter += n_iter
+        if self.polish and done:  # a last round for the digits that the gap does not show
+            last, n_iter, size = box.round(self.tol, self.max_iter, self.polish)
+            self.n_iter += n_iter
+            value = last if last.gap <= self.tol else value
+        return value, self.n_iter
+
+    def _tell(self, number: int, size: int, value: Value) -> None:
         if self.verbose:
-            print(f"round {number}: set {kept.sum()}, gap {value.gap:.2e}", flush=True)
+            print(f"round {number}: set {size}, gap {value.gap:.2e}", flush=True)
 
     def _from_sample(self) -> np.ndarray:
         problem = self.problem
-        some = sample_of(problem.n, FIRST)
+        some = sample_of(problem.n, max(FIRST, problem.n // FEWER if problem.is_boxed else 0))
         if not problem.positive[some].any():
             some = np.union1d(some, np.flatnonzero(problem.positive)[:FIRST])
-        part = problem.gram.part(some)
         ratio = problem.total_cost / float(problem.cost[some][problem.positive[some]].sum())
+        large = len(some) > FIRST
+        part = problem.gram.subset(some) if large else problem.gram.part(some)
         small = Problem(part, problem.y[some], p=problem.p, c=ratio * problem.cost[some])
-        value, n_iter, _ = solve_dense(small, [], 1e-4, self.max_iter, None, 0)
+        if large:
+            search = _Rounds(small, 1e-3, self.max_iter, self.verbose)
+            value, n_iter = search.run(None)
+        else:
+            value, n_iter, _ = solve_dense(small, [], 1e-4, self.max_iter, None, 0)
         self.n_iter += n_iter
         alpha = np.zeros(problem.n)
         alpha[some] = value.alpha
-        return problem.feasible(alpha)
+        return alpha
 
     def _next_set(self, value: Value, kept: np.ndarray) -> np.ndarray:
         """Support and all on the wrong side; a tenth more, those nearest to the surface."""
@@ -145,12 +177,31 @@ class _Rounds:
 
     def _solve_on(self, rows: np.ndarray, value: Value) -> Value:
         problem = self.problem
+        if problem.p >= 2.0 and len(rows) > SMALL_SET:
+            return self._solve_by_newton(rows, value)
         part = problem.part(rows)
         start = value.alpha[rows]
         starts = []
         if start.any():
             starts = [Start(part.feasible(start), value.radius_sq / problem.inv_scale)]
         found, n_iter, _ = solve_dense(part, starts, 0.2 * self.tol, self.max_iter, None, 2)
+        self.n_iter += n_iter
+        alpha = np.zeros(problem.n)
+        alpha[rows] = found.alpha
+        return problem.evaluate(problem.feasible(alpha))
+
+    def _solve_by_newton(self, rows: np.ndarray, value: Value) -> Value:
+        problem = self.problem
+        mapped = problem.multipliers(value.signed)
+        if len(rows) ** 2 > CACHE or 2 * len(rows) > problem.n:
+            found, n_iter = newton_on_support(problem, value.alpha, self.tol, self.max_iter)
+            self.n_iter += n_iter
+            return found
+        part = problem.part(rows)
+        start = value.alpha if value.alpha[rows].sum() > 0.99 * value.alpha.sum() else mapped
+        found, n_iter = newton_on_support(
+            part, part.feasible(start[rows]), 0.2 * self.tol, self.max_iter, polish=1
+        )
         self.n_iter += n_iter
         alpha = np.zeros(problem.n)
         alpha[rows] = found.alpha
