@@ -88,7 +88,6 @@ class InFeatures:
     """
 
     patience = PATIENCE
-    first_mu = 0.1  # times 1/n
 
     def __init__(self, problem: Problem, centre: np.ndarray) -> None:
         self.y, self.unit = problem.y, math.sqrt(problem.inv_scale)
@@ -107,11 +106,15 @@ class InFeatures:
         self.problem.log_rate = problem.log_rate - self.log_unit
         self.problem.cost = np.exp(np.log(problem.cost) - self.log_unit)
         alpha = np.where(outside, np.exp(np.minimum(log_alpha - self.log_unit, 0.0)), 0.0)
-        self.point = interior(self.problem, alpha, signed, self.first_mu / problem.n)
+        self.point = self.start(alpha, signed)
 
     def coordinates(self, problem: Problem) -> tuple:
         """Coordinates and diagonal of the points, in scaled units."""
         return scaled_features(problem)
+
+    def start(self, alpha: np.ndarray, signed: np.ndarray) -> np.ndarray:
+        """An interior point near alpha and the slacks of the centre."""
+        return interior(self.problem, alpha, signed, 0.1 / self.problem.n)
 
     def sums(self, v: np.ndarray) -> np.ndarray:
         """Z'v."""

@@ -22,6 +22,7 @@ from lpsvdd.solver._feature_space import SQRT2, InFeatures
 from lpsvdd.solver._problem import Problem
 
 BLOCK = 4096  # rows of Z that are weighted at once
+LOG_LEAST, LOG_MOST, HALVINGS = -120.0, 20.0, 40  # of slacks on the central path
 
 
 class Coordinates:
@@ -70,11 +71,37 @@ class InBlocks(InFeatures):
     def coordinates(self, problem: Problem) -> tuple:
         return self.given.scaled(math.sqrt(problem.inv_scale)), problem.diag
 
+    def start(self, alpha: np.ndarray, signed: np.ndarray) -> np.ndarray:
+        return central(self.problem, signed, self.first_mu / self.problem.n)
+
     def sums(self, v: np.ndarray) -> np.ndarray:
         return self.Z.sums(v)
 
     def system(self, Z, kappa, diagonal, off_centre, missing):
         return NormalSystem(Z, kappa, diagonal, off_centre, missing)
+
+
+def central(problem: Problem, signed: np.ndarray, mu: float) -> np.ndarray:
+    r"""The point (alpha, z, u, g) of the central path whose slacks are those of a given ball.
+
+    For each s_i the four equations z - u = s, alpha u = mu, g z = mu and alpha + g = c p z^(p-1)
+    leave one unknown, the smaller of u and z, in which mu/u + mu/z - c p z^(p-1) decreases. It is
+    found by halving intervals of its logarithm. From such a point on, only y'alpha = 1 and
+    w = Z'beta are left to be met: a start from a ball that is nearly right is nearly central.
+    """
+    low, high = np.full(len(signed), LOG_LEAST), np.full(len(signed), LOG_MOST)
+    log_mu = math.log(mu)
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        least = np.exp(middle)
+        most = least + np.abs(signed)
+        z = np.where(signed > 0.0, most, least)
+        # log(mu/u + mu/z) against log(c p z^(p-1))
+        left = log_mu - middle + np.log1p(least / most)
+        below = left > problem.log_rate + (problem.p - 1.0) * np.log(z)
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    u, z = np.where(signed > 0.0, least, most), np.where(signed > 0.0, most, least)
+    return np.array([mu / u, z, u, mu / z])
 
 
 class NormalSystem:
