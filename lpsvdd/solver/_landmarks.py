@@ -191,7 +191,7 @@ class LandmarkSolver:
                           c=cost[some] * self.factor)  # fmt: skip
         if problem.is_radius_zero:
             return start, 0
-        found = _descend(problem, Coordinates(Z), start, 1e-4, max_iter // 2, 0, 0.1)
+        found = _descend(problem, Coordinates(Z), start, 1e-4, max_iter // 2, 0, 1.0)
         return found[0], found[3]
 
     def _on_active(self, whole, w, p, cost, tol, max_iter, polish, first_mu):
