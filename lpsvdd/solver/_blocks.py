@@ -9,7 +9,6 @@ be called again if that process is lost.
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -119,8 +118,9 @@ def is_dask(X: object) -> bool:
 
 def blocks_of(X, kept: np.ndarray | None = None) -> ArrayBlocks | DaskBlocks:
     """The blocks of an array, whichever it is."""
-    if is_dask(X):
-        if find_spec("dask") is None:  # a pickled array from elsewhere
-            raise ImportError("dask arrays need dask: install the extra cluster")
-        return DaskBlocks(X, kept)
-    return ArrayBlocks(X, kept)
+    return DaskBlocks(X, kept) if is_dask(X) else ArrayBlocks(X, kept)
+
+
+def map_rows(function: Callable[[np.ndarray], np.ndarray], X):
+    """A number for each row of a dask array, as a dask array."""
+    return X.rechunk({1: -1}).map_blocks(function, drop_axis=1, dtype=np.float64)

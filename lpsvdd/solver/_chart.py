@@ -24,6 +24,7 @@ from scipy.linalg.lapack import dpstrf
 
 from lpsvdd.kernels import kernel_diagonal, kernel_matrix
 
+BLOCK = 2_000  # rows and columns of a block of kernel values
 FLOOR = 1e-10  # of the largest k(l, l): a landmark nearer than this to the others' span is left out
 
 
@@ -64,9 +65,13 @@ class Landmarks:
         Z -= self.origin
         return Z, diag
 
-    def coefficients(self, w: np.ndarray) -> np.ndarray:
-        """g with centre = sum_j g_j phi(l_j)."""
-        return (self.origin + w) @ self.inverse
+    def centre(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Points l_j and coefficients g_j with centre = sum_j g_j phi(l_j)."""
+        return self.rows, (self.origin + w) @ self.inverse
+
+    def norm_sq(self, w: np.ndarray) -> float:
+        """||a||^2."""
+        return float((self.origin + w) @ (self.origin + w))
 
     def distances(self, X: np.ndarray, w: np.ndarray) -> np.ndarray:
         """||phi(x) - a||^2 for the centre with coordinates w."""
@@ -75,11 +80,39 @@ class Landmarks:
         diag = kernel_diagonal(X, **self.options)
         return diag - 2.0 * (Kx @ (centre @ self.inverse)) + float(centre @ centre)
 
-    def lost(self, X: np.ndarray, beta: np.ndarray, Y: np.ndarray, gamma: np.ndarray) -> float:
-        """sum_ij beta_i gamma_j <r_i, r_j>, r being what of phi the landmarks do not span."""
-        inside = [kernel_matrix(A, self.rows, **self.options) @ self.inverse.T for A in (X, Y)]
-        across = float(beta @ kernel_matrix(X, Y, **self.options) @ gamma)
-        return across - float((beta @ inside[0]) @ (gamma @ inside[1]))
+    def lost(self, X: np.ndarray, beta: np.ndarray) -> float:
+        """|| what of sum_i beta_i phi(x_i) the landmarks do not span ||^2, in n^2/2 kernel values.
+
+        beta'K beta less the squared length of the projection.
+        """
+        whole, inside = 0.0, np.zeros(self.rank)
+        blocks = _batches(len(X))
+        for i, some in enumerate(blocks):
+            inside += beta[some] @ kernel_matrix(X[some], self.rows, **self.options)
+            for other in blocks[i:]:
+                K = kernel_matrix(X[some], X[other], **self.options)
+                whole += (1.0 if other == some else 2.0) * float(beta[some] @ K @ beta[other])
+        inside = self.inverse @ inside
+        return whole - float(inside @ inside)
+
+    def lost_in_sample(self, X: np.ndarray, beta: np.ndarray, size: int) -> float:
+        """An estimate of ``lost`` from ``size`` rows, two standard errors added.
+
+        lost = sum_i beta_i r_i with r_i = <phi(x_i), what is not spanned>. Rows are drawn with
+        probabilities |beta_i| / sum |beta|, so that beta_i r_i over its probability is of one
+        size.
+        """
+        weight = np.abs(beta) / np.abs(beta).sum()
+        rows = np.random.default_rng(len(beta)).choice(len(beta), size, p=weight)
+        inside = np.zeros(self.rank)
+        across = np.zeros(size)
+        for some in _batches(len(X)):
+            inside += beta[some] @ kernel_matrix(X[some], self.rows, **self.options)
+            across += kernel_matrix(X[rows], X[some], **self.options) @ beta[some]
+        inside = (self.inverse @ inside) @ self.inverse
+        r = across - kernel_matrix(X[rows], self.rows, **self.options) @ inside
+        r *= np.sign(beta[rows]) * np.abs(beta).sum()
+        return max(float(r.mean()), 0.0) + 2.0 * float(r.std(ddof=1)) / np.sqrt(size)
 
 
 class Axes:
@@ -93,17 +126,23 @@ class Axes:
         Z = X - self.origin
         return Z, np.einsum("ij,ij->i", Z, Z)
 
-    def coefficients(self, w: np.ndarray) -> np.ndarray:
-        """Of the one landmark that is needed, the centre itself."""
-        return np.ones(1)
+    def centre(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """One point is enough: the centre itself."""
+        return (self.origin + w)[None], np.ones(1)
 
-    @property
-    def rows(self) -> np.ndarray:
-        return self.origin[None]
+    def norm_sq(self, w: np.ndarray) -> float:
+        return float((self.origin + w) @ (self.origin + w))
 
     def distances(self, X: np.ndarray, w: np.ndarray) -> np.ndarray:
         off = X - (self.origin + w)
         return np.einsum("ij,ij->i", off, off)
 
-    def lost(self, X, beta, Y, gamma) -> float:
+    def lost(self, X: np.ndarray, beta: np.ndarray) -> float:
         return 0.0
+
+    def lost_in_sample(self, X: np.ndarray, beta: np.ndarray, size: int) -> float:
+        return 0.0
+
+
+def _batches(n: int) -> list[slice]:
+    return [slice(first, min(first + BLOCK, n)) for first in range(0, n, BLOCK)]

@@ -44,6 +44,7 @@ PAIRS = 1_000  # rows whose pairs tell the unit of length
 MOST_ROUNDS = 30
 SPARE = 0.2  # of the rows outside: so many more, nearest to the surface, are active
 INNER = 0.3  # share of the tolerance that the active rows may use
+PAIRS_AT_MOST = 10**8  # kernel values for the exact gap, where none other is asked for
 NO_MATRIX = np.empty((0, 0))
 
 
@@ -59,7 +60,7 @@ class Restricted:
     primal: float
     dual: float
     gap: float  # of the restricted problem
-    lost: float  # what is to be added for the exact kernel's (see ``_lost``); nan: not computed
+    unit: float  # of length, squared: P/unit is of order one
     n_iter: int
     passes: int
     status: str
@@ -233,7 +234,7 @@ class LandmarkSolver:
         return Restricted(
             value.w, value.radius * scale, value.distances, np.maximum(value.signed, 0.0) * scale,
             value.alpha, value.primal * scale, (value.primal - value.excess) * scale, value.gap,
-            math.nan, n_iter, passes, status,
+            scale, n_iter, passes, status,
         )  # fmt: skip
 
     def _radius_zero(self, whole: Problem) -> Restricted:
@@ -243,9 +244,33 @@ class LandmarkSolver:
         d = self.distances(w)
         cost = float(np.where(whole.positive, whole.cost, 0.0) @ d)
         return Restricted(
-            w, 0.0, d, np.maximum(self.y * d, 0.0), alpha, cost, cost, 0.0, math.nan, 0, 2,
+            w, 0.0, d, np.maximum(self.y * d, 0.0), alpha, cost, cost, 0.0, self.spread, 0, 2,
             RADIUS_ZERO,
         )  # fmt: skip
+
+
+    # -- the exact kernel -------------------------------------------------------------------
+
+    def exact_gap(self, found: Restricted, how: str = "auto") -> tuple[float, str]:
+        """Relative gap of the problem with the exact kernel, and how it is known.
+
+        "exact" takes |S|^2 / 2 kernel values. "sampled" is an estimate from some rows of S,
+        two standard errors added: no bound. "auto" is "exact" up to PAIRS_AT_MOST values.
+        """
+        support = np.flatnonzero(found.alpha)
+        if how == "none" or not len(support):
+            return math.nan, "not computed"
+        if how == "auto":
+            how = "exact" if len(support) ** 2 <= 2 * PAIRS_AT_MOST else "sampled"
+        beta = (self.y * found.alpha)[support]
+        X = self.blocks.take(support)
+        if how == "exact":
+            lost = max(self.chart.lost(X, beta), 0.0)
+        else:
+            lost = self.chart.lost_in_sample(X, beta, max(PAIRS_AT_MOST // len(support), 30))
+        if found.status == RADIUS_ZERO:  # P is total cost times the mean distance
+            lost *= found.primal / max(float(found.alpha @ found.distances), 1e-300)
+        return found.gap + lost / (found.unit + abs(found.primal)), how
 
 
 @dataclass
