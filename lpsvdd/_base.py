@@ -28,6 +28,7 @@ from lpsvdd._validation import (
     weighted_quantile,
 )
 from lpsvdd.kernels import KERNELS, kernel_diagonal, kernel_matrix, resolve_gamma
+from lpsvdd.solver._blocks import is_dask, map_rows
 
 
 class KernelOneClass(OutlierMixin, BaseEstimator):
@@ -100,12 +101,15 @@ class KernelOneClass(OutlierMixin, BaseEstimator):
         Parameters
         ----------
         X : array of shape (n_samples, n_features); if precomputed, the kernel values
-            k(z, x_i) between the samples and the training samples.
+            k(z, x_i) between the samples and the training samples. For a dask array the scores
+            are a dask array too, computed block by block when they are asked for.
         diag : array of shape (n_samples,), optional
             k(z, z), for precomputed kernels only. May be left out where the training
             diagonal is constant (as for a Gaussian kernel), which is then used.
         """
         check_is_fitted(self)
+        if is_dask(X):
+            return map_rows(self.score_samples, X)
         X = validate_data(self, X, dtype=np.float64, reset=False)
         if self.kernel == "precomputed":
             return self._score_kernel(X, self._precomputed_diagonal(diag, len(X)))

@@ -72,8 +72,12 @@ def check_square_kernel(K: np.ndarray, name: str = "K") -> None:
 
 def check_range(X: np.ndarray) -> None:
     """Refuse samples whose squared distances are beyond any float, above or below."""
-    size, span = float(np.abs(X).max()), float(np.ptp(X, axis=0).max())
-    if not size < 0.5 * np.sqrt(np.finfo(float).max / X.shape[1]):
+    check_bounds(float(np.abs(X).max()), float(np.ptp(X, axis=0).max()), X.shape[1])
+
+
+def check_bounds(size: float, span: float, n_features: int) -> None:
+    """``check_range``, given the largest |x_ij| and the largest range of a column."""
+    if not size < 0.5 * np.sqrt(np.finfo(float).max / n_features):
         raise ValueError(
             f"X holds values as large as {size:.3g}, whose squared distances overflow; rescale X "
             "or remove what is not a measurement"

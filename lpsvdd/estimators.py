@@ -9,6 +9,7 @@ from scipy.spatial.distance import cdist
 from sklearn.utils import gen_batches
 
 from lpsvdd._base import KernelOneClass
+from lpsvdd._landmark_fit import check_landmark_parameters, fit_landmarks, takes_landmarks
 from lpsvdd._validation import check_exponent, check_tolerance, is_number
 from lpsvdd.bounds import rejection_risk_of
 from lpsvdd.explain import explain
@@ -163,6 +164,7 @@ class LpSVDD(KernelOneClass):
         max_iter=200,
         solver="auto",
         landmarks=None,
+        certificate="auto",
         verbose=0,
         n_jobs=None,
     ):
@@ -179,6 +181,7 @@ class LpSVDD(KernelOneClass):
         self.max_iter = max_iter
         self.solver = solver
         self.landmarks = landmarks
+        self.certificate = certificate
         self.verbose = verbose
         self.n_jobs = n_jobs
 
@@ -197,6 +200,10 @@ class LpSVDD(KernelOneClass):
         -------
         self
         """
+        if takes_landmarks(self, X):
+            fit_landmarks(self, X, y, sample_weight)
+            self._warn_of_empty_ball(stacklevel=3)
+            return self
         return self._fit(X, y, sample_weight)
 
     def rejection_risk(self, beta=0.05):
@@ -287,13 +294,16 @@ class LpSVDD(KernelOneClass):
             self.slack_ = solution.slack
         self.duality_gap_ = solution.gap
         self.n_iter_ = max(1, solution.n_iter)
+        self._warn_of_empty_ball(stacklevel=5)
+
+    def _warn_of_empty_ball(self, stacklevel: int) -> None:
         if self.surface_sq_ <= 0.0 and self.contamination is None:
             warnings.warn(
                 f"radius_sq_ = {self.radius_sq_:.4g} <= 0: no point lies inside the ball, so "
                 "predict gives -1 everywhere (scores still rank). Raise C (or lower nu), or set "
                 "the threshold by contamination= or rethreshold().",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=stacklevel,
             )
 
     def _solve(self, K, y, weight) -> Solution:
@@ -373,11 +383,10 @@ class LpSVDD(KernelOneClass):
         super()._check_parameters()
         check_exponent(self.p)
         check_tolerance(self.tol, self.max_iter)
-        solvers = ("auto", "dense", *LARGE)
+        solvers = ("auto", "dense", *LARGE, "landmarks")
         if self.solver not in solvers:
             raise ValueError(f"solver must be one of {solvers}, got {self.solver!r}")
-        if self.landmarks is not None and self.solver not in ("auto", "landmarks"):
-            raise ValueError(f"landmarks= is for solver='landmarks', not {self.solver!r}")
+        check_landmark_parameters(self)
         for name in ("C", "C_neg"):
             value = getattr(self, name)
             if value is None:

@@ -54,9 +54,9 @@ def solve_in_features(
         if before is not None and easier.log_rate is before.log_rate:
             continue
         before = easier
-        for p in _stages(problem.p):
+        for p in stages(problem.p):
             is_last = p == problem.p
-            here = _InFeatures(easier.with_exponent(p), w)
+            here = InFeatures(easier.with_exponent(p), w)
             more = here.run(*((tol, polish) if is_last else (1e-2, 0)), max_iter - n_iter)
             n_iter += more
             w = here.centre
@@ -72,7 +72,7 @@ def solve_in_features(
     return best, n_iter
 
 
-def _stages(p: float) -> list[float]:
+def stages(p: float) -> list[float]:
     """Exponents on the way to p, from one not above 4."""
     stages = [p]
     while stages[0] > 4.0:
@@ -80,12 +80,18 @@ def _stages(p: float) -> list[float]:
     return stages
 
 
-class _InFeatures:
-    """The interior-point method from a centre given in units of K."""
+class InFeatures:
+    """The interior-point method from a centre given in units of K.
+
+    Of the coordinates Z only products with vectors are asked for, and what ``system`` makes of
+    them: ``_normal`` has a subclass for coordinates that are too many for a QR factorisation.
+    """
+
+    patience = PATIENCE
 
     def __init__(self, problem: Problem, centre: np.ndarray) -> None:
         self.y, self.unit = problem.y, math.sqrt(problem.inv_scale)
-        self.Z, self.diag = scaled_features(problem)
+        self.Z, self.diag = self.coordinates(problem)
         self.w = centre * self.unit
         levels = self._levels()
         self.b, _ = problem.best_radius(levels)
@@ -100,7 +106,23 @@ class _InFeatures:
         self.problem.log_rate = problem.log_rate - self.log_unit
         self.problem.cost = np.exp(np.log(problem.cost) - self.log_unit)
         alpha = np.where(outside, np.exp(np.minimum(log_alpha - self.log_unit, 0.0)), 0.0)
-        self.point = interior(self.problem, alpha, signed, 0.1 / problem.n)
+        self.point = self.start(alpha, signed)
+
+    def coordinates(self, problem: Problem) -> tuple:
+        """Coordinates and diagonal of the points, in scaled units."""
+        return scaled_features(problem)
+
+    def start(self, alpha: np.ndarray, signed: np.ndarray) -> np.ndarray:
+        """An interior point near alpha and the slacks of the centre."""
+        return interior(self.problem, alpha, signed, 0.1 / self.problem.n)
+
+    def sums(self, v: np.ndarray) -> np.ndarray:
+        """Z'v."""
+        return self.Z.T @ v
+
+    def system(self, Z, kappa, diagonal, off_centre, missing):
+        """The equations of a step, to be solved."""
+        return FeatureSystem(Z, kappa, diagonal, off_centre, missing)
 
     @property
     def centre(self) -> np.ndarray:
@@ -128,7 +150,7 @@ class _InFeatures:
             alpha, z, u, g = self.point
             beta = self.y * alpha
             signed = self.y * (self._levels() - self.b)
-            off_centre = self.Z.T @ beta - kappa * self.w
+            off_centre = self.sums(beta) - kappa * self.w
             missing = kappa - float(beta.sum())
             penalty = problem.penalty(signed)
             primal = kappa * (self.b + self.w @ self.w) + penalty
@@ -145,14 +167,14 @@ class _InFeatures:
                 if polish == 0:
                     break
                 polish -= 1
-            if iteration >= max_iter or since_best > PATIENCE or not math.isfinite(merit):
+            if iteration >= max_iter or since_best > self.patience or not math.isfinite(merit):
                 break
             products = float(alpha @ u + z @ g)
             if not products > 0.0:
                 break
             step = Step(problem, self.point, signed)
             try:
-                system = FeatureSystem(self.Z, kappa, step.diagonal, off_centre, missing)
+                system = self.system(self.Z, kappa, step.diagonal, off_centre, missing)
             except ValueError:  # numbers beyond floats
                 break
             move, db, length = step.take(system, products)

@@ -1,0 +1,126 @@
+"""Rows of data that are read in blocks: from an array, a memory-mapped file, or a dask array.
+
+All that a solver of large problems asks of the data is a sum or a list over blocks of rows:
+``map`` calls a function on every block. Where the rows live is known here and nowhere else. A
+function must be pure and at the top of a module, since it may be sent to another process, and may
+be called again if that process is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+BLOCK = 4_000_000  # kernel values held at once
+
+
+class ArrayBlocks:
+    """Rows of a NumPy array; of a memory-mapped one only the block at hand is read."""
+
+    def __init__(self, X: np.ndarray, kept: np.ndarray | None = None) -> None:
+        self.X, self.kept = X, kept
+        self.n = len(X) if kept is None else len(kept)
+        self.n_features = X.shape[1]
+
+    def map(self, function: Callable, vectors: tuple, *args: Any, width: int = 1) -> list:
+        """[function(rows, *slices of the vectors, *args) for every block], in order.
+
+        ``width`` is the number of kernel values a row stands for.
+        """
+        size = max(1, BLOCK // max(width, 1))
+        found = []
+        for first in range(0, self.n, size):
+            some = slice(first, min(first + size, self.n))
+            found.append(function(self._rows(some), *(v[some] for v in vectors), *args))
+        return found
+
+    def take(self, indices: np.ndarray) -> np.ndarray:
+        """Some of the rows, as numbers in double precision."""
+        return np.asarray(self.X[self._number(indices)], dtype=np.float64)
+
+    def _rows(self, some: slice) -> np.ndarray:
+        return np.asarray(self.X[self._number(some)], dtype=np.float64)
+
+    def _number(self, some):
+        return some if self.kept is None else self.kept[some]
+
+
+class DaskBlocks:
+    """Rows of a dask array: every chunk is a task, wherever dask computes it.
+
+    A chunk is read, used and forgotten; nothing is kept on a worker, so that one that is lost
+    costs its tasks and no more.
+    """
+
+    def __init__(self, X, kept: np.ndarray | None = None) -> None:
+        if X.ndim != 2:
+            raise ValueError(f"X must have two dimensions, got {X.ndim}")
+        if np.isnan(X.shape[0]):
+            X = X.compute_chunk_sizes()
+        X = X.rechunk({1: -1})
+        self.X, self.chunks = X, X.to_delayed().ravel()
+        self.starts = np.concatenate([[0], np.cumsum(X.chunks[0])])
+        self.kept = np.arange(self.starts[-1]) if kept is None else kept
+        self.n, self.n_features = len(self.kept), X.shape[1]
+
+    def map(self, function: Callable, vectors: tuple, *args: Any, width: int = 1) -> list:
+        import dask
+
+        task = dask.delayed(_on_chunk, pure=False)
+        size = max(1, BLOCK // max(width, 1))
+        cuts = np.searchsorted(self.kept, self.starts)
+        tasks = []
+        for chunk, start, first, last in zip(
+            self.chunks, self.starts, cuts, cuts[1:], strict=False
+        ):
+            if first == last:
+                continue
+            here = self.kept[first:last] - start
+            slices = tuple(v[first:last] for v in vectors)
+            tasks.append(task(function, chunk, _short(here), slices, args, size))
+        return [result for part in dask.compute(*tasks) for result in part]
+
+    def take(self, indices: np.ndarray) -> np.ndarray:
+        order = np.argsort(indices, kind="stable")
+        part = DaskBlocks(self.X, self.kept[indices[order]])
+        rows = np.empty((len(indices), self.n_features))
+        if len(indices):
+            rows[order] = np.concatenate(part.map(_rows_themselves, (), width=1))
+        return rows
+
+
+def _short(rows: np.ndarray) -> np.ndarray | slice:
+    """A run of rows as a slice, which is quicker to send and to use."""
+    if len(rows) and rows[-1] - rows[0] + 1 == len(rows):
+        return slice(int(rows[0]), int(rows[-1]) + 1)
+    return rows
+
+
+def _on_chunk(function, chunk, rows, slices, args, size) -> list:
+    part = ArrayBlocks(np.asarray(chunk)[rows])
+    found = []
+    for first in range(0, part.n, size):
+        some = slice(first, min(first + size, part.n))
+        found.append(function(part._rows(some), *(v[some] for v in slices), *args))
+    return found
+
+
+def _rows_themselves(X: np.ndarray) -> np.ndarray:
+    return X
+
+
+def is_dask(X: object) -> bool:
+    """Whether X is a dask array; dask is imported by whoever made it."""
+    return type(X).__module__.partition(".")[0] == "dask" and hasattr(X, "to_delayed")
+
+
+def blocks_of(X, kept: np.ndarray | None = None) -> ArrayBlocks | DaskBlocks:
+    """The blocks of an array, whichever it is."""
+    return DaskBlocks(X, kept) if is_dask(X) else ArrayBlocks(X, kept)
+
+
+def map_rows(function: Callable[[np.ndarray], np.ndarray], X):
+    """A number for each row of a dask array, as a dask array."""
+    return X.rechunk({1: -1}).map_blocks(function, drop_axis=1, dtype=np.float64)
