@@ -90,8 +90,8 @@ def test_the_contest_is_ordered_and_leaves_contaminated_rows_out():
     table = tuning.contest(contest_rows())
     assert table.index[0] in ("LpSVDDCV", "p = 2") and table["all"].is_monotonic_decreasing
     assert table.loc["LpSVDDCV", "all"] > 78.0  # with the contaminated rows it would be lower
-    assert table.loc["LpSVDDCV", "LpSVDDCV minus it, all"] == ""
-    assert table.loc["LpSVDDCV", "seconds of a fit"] == 6.0
+    assert table.loc["LpSVDDCV", tuning.APART] == ""
+    assert table.loc["LpSVDDCV", "seconds"] == 6.0
     assert tuning.single_fits(contest_rows()).to_numpy() == pytest.approx(12.0)
 
 
@@ -128,6 +128,7 @@ def test_shares_of_variance_are_those_of_the_effects():
     assert named.to_numpy() == pytest.approx(100 * parts / parts.sum())
     others = shares.drop(["data set", "width", "exponent p"])
     assert others["of all"].to_numpy() == pytest.approx(0.0, abs=1e-9)
+    assert list(shares.index[:3]) == ["data set", "width", "width × data set"]
     assert shares["of all"].sum() == pytest.approx(100.0)
     assert shares["without the data set"].sum() == pytest.approx(100.0)
     crossed = tuning.variance_shares(grid_rows(width_effect=0.0, p_effect=0.0, cross=2.0))
