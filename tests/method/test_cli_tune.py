@@ -44,7 +44,7 @@ def test_the_choice_is_that_of_the_estimator(table, tmp_path):
     assert float(chosen[2]) == pytest.approx(search.best_score_, abs=1e-4)
     assert "AUC" in done.output and "40 targets" in done.output
     candidates = pd.read_csv(results)
-    assert len(candidates) == 6 and candidates["rank_test_score"].iloc[0] == 1
+    assert len(candidates) == 7 and candidates["rank_test_score"].iloc[0] == 1
     assert candidates["gamma"].iloc[0] == pytest.approx(search.best_params_["gamma"])
     assert {"p", "nu", "split2_test_score", "mean_test_score"} <= set(candidates)
     frame = pd.read_csv(table)[["u", "v"]]

@@ -25,7 +25,7 @@ SCALE, SHIFT = np.array([1.0, 5.0, 0.1, 2.0]), np.array([0.0, 100.0, 0.0, 3.0])
 X = RNG.normal(size=(60, 4)) * SCALE + SHIFT
 NEW = RNG.normal(scale=2.0, size=(40, 4)) * SCALE + SHIFT
 LABELS = np.where(X[:, 0] > 1.0, -1, 1)
-TOLERANCE = {np.float32: 1e-5, np.float64: 1e-12}
+TOLERANCE = {np.float32: 1e-5, np.float64: 1e-11}  # the latter for rows far away: kernels.TAIL
 
 
 def run(graph, feed) -> dict[str, np.ndarray]:
