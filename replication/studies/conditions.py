@@ -109,7 +109,7 @@ def fewer(trial: Trial, cells: list[ScoredCell], fraction: float) -> tuple[Trial
 @study(
     "Under which conditions does p matter?",
     tasks=condition_tasks,
-    trials=8,
+    trials=1,
     parameters=PARAMETERS,
 )
 def conditions(variant: VariantTask) -> list[Row]:
@@ -138,7 +138,7 @@ def conditions(variant: VariantTask) -> list[Row]:
 @study(
     "Does a larger validation set help?",
     tasks=partial(splits, first=100),
-    trials=20,
+    trials=12,
     parameters=PARAMETERS,
 )
 def validation_size(task: Task) -> list[Row]:

@@ -78,7 +78,7 @@ def summarise_densities(rows: pd.DataFrame) -> pd.DataFrame:
 @study(
     "Which density weight makes DW-SVDD equal to l1-SVDD?",
     names=tuple(name for name in all_datasets() if name not in ("D4", "D20")),
-    trials=10,
+    trials=1,
     parameters=PARAMETERS,
     finish=summarise_densities,
 )
@@ -102,7 +102,7 @@ def density_weights(task: Task) -> list[Row]:
 @study(
     "Does l2 with a fixed cost fit the printed column?",
     tasks=partial(splits, settings=SETTINGS, first=FRESH),
-    trials=8,
+    trials=2,
     parameters=PARAMETERS,
 )
 def fixed_cost(task: Task) -> list[Row]:
