@@ -138,7 +138,7 @@ def conditions(variant: VariantTask) -> list[Row]:
 @study(
     "Does a larger validation set help?",
     tasks=partial(splits, first=100),
-    trials=12,
+    trials=20,
     parameters=PARAMETERS,
 )
 def validation_size(task: Task) -> list[Row]:

@@ -78,7 +78,7 @@ def summarise_densities(rows: pd.DataFrame) -> pd.DataFrame:
 @study(
     "Which density weight makes DW-SVDD equal to l1-SVDD?",
     names=tuple(name for name in all_datasets() if name not in ("D4", "D20")),
-    trials=1,
+    trials=10,
     parameters=PARAMETERS,
     finish=summarise_densities,
 )
