@@ -9,7 +9,8 @@ Grids. The paper's grid is p in EXPONENTS, c in COSTS. On the *nu grid* the cost
 
 which for p = 1 is the usual SVDD parametrisation C = 1/(n nu) with nu in (0, 1]. For p > 1 values
 of nu above 1 exist as well (``LARGE_NUS``); they lead on towards the kernel mean, which p = 1
-reaches at nu = 1. So on this grid every p ranges from the (nearly) hard ball to the kernel mean.
+reaches at nu = 1. For large p even the last of them stops short of it: the grid of ``ranges`` is
+the one on which every p has the same range.
 """
 
 from __future__ import annotations

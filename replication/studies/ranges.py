@@ -102,7 +102,7 @@ def label(p: float) -> str:
 @study(
     "Does lp beat each fixed p and the weighted methods over the same range?",
     tasks=partial(splits, first=FRESH),
-    trials=20,
+    trials=6,
     parameters=PARAMETERS,
 )
 def common_range(task: Task) -> list[Row]:
@@ -134,7 +134,7 @@ def common_range(task: Task) -> list[Row]:
 
 @study(
     "How many support vectors has each p at the same share outside?",
-    trials=3,
+    trials=1,
     parameters=PARAMETERS,
 )
 def matched_sparsity(task: Task) -> list[Row]:

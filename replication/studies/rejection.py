@@ -206,7 +206,7 @@ def coverage_tasks(names: list[str], trials: int) -> list[Samples]:
     name="rejection_coverage",
     tasks=coverage_tasks,
     names=(),
-    trials=1000,
+    trials=1,
     parameters={"master_seed": MASTER_SEED},
 )
 def coverage(task: Samples) -> list[Row]:
@@ -339,7 +339,7 @@ def condition_tasks(names: list[str], trials: int) -> list[Samples]:
     name="rejection_conditions",
     tasks=condition_tasks,
     names=(),
-    trials=1000,
+    trials=1,
     parameters={"master_seed": MASTER_SEED},
 )
 def conditions(task: Samples) -> list[Row]:
