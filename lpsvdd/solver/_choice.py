@@ -14,7 +14,8 @@ from pathlib import Path
 from lpsvdd.solver._rows import BLOCK
 
 SMALL = 2_000  # samples up to which "auto" takes the whole matrix
-CACHE = 40_000_000  # kernel values that a working set may keep: 320 MB
+CACHE = 100_000_000  # kernel values that a working set may keep: 800 MB,
+SHARE = 0.25  # and of the memory available
 NUMBER = 8  # bytes
 
 
@@ -47,7 +48,12 @@ def needed(solver: str, n: int, n_features: int, given_matrix: bool = False) -> 
     if solver == "dense":
         return NUMBER * (2 if given_matrix else 3) * n * n
     points = 0 if given_matrix else 3 * n * (n_features + 2)
-    return NUMBER * (points + 30 * n + 4 * BLOCK + 2 * min(n * n, CACHE))
+    return NUMBER * (points + 30 * n + 4 * BLOCK + min(n * n, BLOCK))
+
+
+def cache() -> int:
+    """Kernel values that a working set may keep."""
+    return min(CACHE, int(SHARE * available_memory() / NUMBER))
 
 
 def available_memory() -> int:

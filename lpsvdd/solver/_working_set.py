@@ -33,7 +33,7 @@ from lpsvdd.solver._certificate import (
     is_optimal,
     radius_zero_value,
 )
-from lpsvdd.solver._choice import CACHE
+from lpsvdd.solver._choice import cache
 from lpsvdd.solver._dense import solve_dense
 from lpsvdd.solver._problem import Problem
 from lpsvdd.solver._rows import Rows, sample_of
@@ -41,7 +41,8 @@ from lpsvdd.solver._solve import Solution
 from lpsvdd.solver._support_newton import newton_on_support
 
 FIRST = 500  # points of the sample that gives the first centre
-FEWER = 4  # at p = 1 each sample is so many times smaller than the next
+FEWER = 4  # each sample is so many times smaller than the next
+ROUGHLY = 1e-3  # the gap of a sample's solution
 MOST_ROUNDS = 60
 FINE = 1e-8  # a tolerance from which on further iterations bring out digits of the scores
 SMALL_SET = 500  # points up to which the interior-point method is quickest
@@ -118,7 +119,8 @@ class _Rounds:
         kept = np.zeros(problem.n, dtype=bool)
         for number in range(MOST_ROUNDS):
             self._tell(number, int(kept.sum()), value)
-            if value.gap <= tol and number:
+            done = value.gap <= tol
+            if done and (number or not self.polish):
                 break
             kept = self._next_set(value, kept)
             value = self._solve_on(np.flatnonzero(kept), value)
@@ -148,7 +150,7 @@ class _Rounds:
 
     def _from_sample(self) -> np.ndarray:
         problem = self.problem
-        some = sample_of(problem.n, max(FIRST, problem.n // FEWER if problem.is_boxed else 0))
+        some = sample_of(problem.n, max(FIRST, problem.n // FEWER))
         if not problem.positive[some].any():
             some = np.union1d(some, np.flatnonzero(problem.positive)[:FIRST])
         ratio = problem.total_cost / float(problem.cost[some][problem.positive[some]].sum())
@@ -156,7 +158,7 @@ class _Rounds:
         part = problem.gram.subset(some) if large else problem.gram.part(some)
         small = Problem(part, problem.y[some], p=problem.p, c=ratio * problem.cost[some])
         if large:
-            search = _Rounds(small, 1e-3, self.max_iter, self.verbose)
+            search = _Rounds(small, ROUGHLY, self.max_iter, self.verbose)
             value, n_iter = search.run(None)
         else:
             value, n_iter, _ = solve_dense(small, [], 1e-4, self.max_iter, None, 0)
@@ -184,7 +186,8 @@ class _Rounds:
         starts = []
         if start.any():
             starts = [Start(part.feasible(start), value.radius_sq / problem.inv_scale)]
-        found, n_iter, _ = solve_dense(part, starts, 0.2 * self.tol, self.max_iter, None, 2)
+        tol = max(0.1 * self.tol, min(1e-3, 1e-2 * value.gap))
+        found, n_iter, _ = solve_dense(part, starts, tol, self.max_iter, None, self.polish)
         self.n_iter += n_iter
         alpha = np.zeros(problem.n)
         alpha[rows] = found.alpha
@@ -192,16 +195,21 @@ class _Rounds:
 
     def _solve_by_newton(self, rows: np.ndarray, value: Value) -> Value:
         problem = self.problem
-        mapped = problem.multipliers(value.signed)
-        if len(rows) ** 2 > CACHE or 2 * len(rows) > problem.n:
-            found, n_iter = newton_on_support(problem, value.alpha, self.tol, self.max_iter)
+        tol, most, polish = 0.2 * self.tol, self.max_iter, self.polish // 2
+        if 2 * len(rows) > problem.n:
+            found, n_iter = newton_on_support(problem, value.alpha, self.tol, most, polish)
             self.n_iter += n_iter
             return found
-        part = problem.part(rows)
-        start = value.alpha if value.alpha[rows].sum() > 0.99 * value.alpha.sum() else mapped
-        found, n_iter = newton_on_support(
-            part, part.feasible(start[rows]), 0.2 * self.tol, self.max_iter, polish=1
-        )
+        if len(rows) ** 2 <= cache():
+            part = problem.part(rows)
+        else:
+            part = Problem(
+                problem.gram.subset(rows), problem.y[rows], p=problem.p, c=problem.cost[rows]
+            )
+        start = value.alpha
+        if start[rows].sum() < 0.99 * start.sum():
+            start = problem.multipliers(value.signed)
+        found, n_iter = newton_on_support(part, part.feasible(start[rows]), tol, most, polish)
         self.n_iter += n_iter
         alpha = np.zeros(problem.n)
         alpha[rows] = found.alpha
