@@ -38,10 +38,11 @@ from lpsvdd.solver._gram import Gram
 from lpsvdd.solver._normal import Coordinates, InBlocks
 from lpsvdd.solver._problem import Problem
 
-SAMPLE = 10_000  # rows on which the first ball is found,
+SAMPLE = 5_000  # rows on which the first ball is found,
 PER_COORDINATE = 20  # or so many for each coordinate
 PAIRS = 1_000  # rows whose pairs tell the unit of length
 MOST_ROUNDS = 30
+NEAR = 1e-3  # n mu of a start that is nearly right
 SPARE = 0.2  # of the rows outside: so many more, nearest to the surface, are active
 INNER = 0.3  # share of the tolerance that the active rows may use
 PAIRS_AT_MOST = 10**8  # kernel values for the exact gap, where none other is asked for
@@ -143,13 +144,10 @@ class LandmarkSolver:
                         p=p, c=cost)  # fmt: skip
         if whole.is_radius_zero:
             return self._radius_zero(whole)
-        n_iter, first_mu = 0, 0.1
+        w, n_iter = (start, 0) if start is not None else self._on_sample(p, cost, max_iter)
+        best, candidates, b, cold = None, [], None, w is None
+        w = np.zeros(self.chart.rank) if w is None else w
         with np.errstate(all="ignore"):  # a step into overflow is refused, not warned about
-            if start is None:
-                w, n_iter = self._on_sample(p, cost, max_iter)
-            else:
-                w = start
-            best, candidates, b = None, [], None
             for passes in range(1, MOST_ROUNDS + 1):
                 value = self._value(whole, w, b, candidates)
                 if best is None or value.gap < best.gap:
@@ -159,13 +157,17 @@ class LandmarkSolver:
                     f"pass {passes}: {len(self.active)} of {self.blocks.n} rows active, "
                     f"{outside} outside, gap {value.gap:.1e}"
                 )
-                grown = self._grow(value.signed, outside)
-                if best.gap <= tol or n_iter >= max_iter or (passes > 1 and not grown):
+                if best.gap <= tol or n_iter >= max_iter:
                     break
+                if not self._grow(value.signed, outside) and passes > 1:
+                    if cold:
+                        break
+                    cold = True  # nothing was missed: once more, from farther away
+                first_mu = 1.0 if cold else min(max(10.0 * value.gap, NEAR), 0.1)
                 w, b, candidates, more = self._on_active(
-                    whole, w, p, cost, INNER * tol, max_iter - n_iter, polish, first_mu
+                    best.w, p, cost, INNER * tol, max_iter - n_iter, polish, first_mu
                 )
-                n_iter, first_mu = n_iter + more, 1e-3
+                n_iter += more
         return self._in_units(whole, best, n_iter, passes, tol)
 
     def _grow(self, signed: np.ndarray, outside: int) -> bool:
@@ -176,26 +178,30 @@ class LandmarkSolver:
             return False
         wanted = int((1.0 + SPARE) * outside) + 2 * self.chart.rank + 100
         rows = np.arange(len(signed))
-        if wanted < 0.9 * len(signed):
+        if len(self.sample) < len(signed) and wanted < 0.9 * len(signed):
             rows = np.argpartition(-signed, wanted)[:wanted]
         self.activate(rows)
         return True
 
-    def _on_sample(self, p, cost, max_iter) -> tuple[np.ndarray, int]:
-        """Coordinates of the ball of a sample, with the costs of all: good enough to start from."""
+    @np.errstate(all="ignore")
+    def _on_sample(self, p, cost, max_iter) -> tuple[np.ndarray | None, int]:
+        """Coordinates of the ball of a sample, with the costs of all: good enough to start from.
+
+        None where the sample is all there is.
+        """
         some, y = self.sample, self.y[self.sample]
-        start = np.zeros(self.chart.rank)
         if len(some) == self.blocks.n:
-            return start, 0
+            return None, 0
         Z, diag = self.chart.coordinates(self.blocks.take(some))
         problem = Problem(Gram(NO_MATRIX, diag, self.spread, self.size), y, p=p,
                           c=cost[some] * self.factor)  # fmt: skip
         if problem.is_radius_zero:
-            return start, 0
+            return None, 0
+        start = np.zeros(self.chart.rank)
         found = _descend(problem, Coordinates(Z), start, 1e-4, max_iter // 2, 0, 1.0)
         return found[0], found[3]
 
-    def _on_active(self, whole, w, p, cost, tol, max_iter, polish, first_mu):
+    def _on_active(self, w, p, cost, tol, max_iter, polish, first_mu):
         """The ball of the active rows: coordinates, b in units of K, multipliers, iterations."""
         problem = Problem(Gram(NO_MATRIX, self.diag, self.spread, self.size), self.y[self.active],
                           p=p, c=cost[self.active])  # fmt: skip
@@ -296,7 +302,7 @@ def _descend(problem, Z, w, tol, max_iter, polish, first_mu):
         if before is not None and easier.log_rate is before.log_rate:
             continue
         before = easier
-        for p in stages(problem.p) if first_mu >= 0.1 else [problem.p]:
+        for p in stages(problem.p) if first_mu >= 1.0 else [problem.p]:
             here = InBlocks(easier.with_exponent(p), w, Z, first_mu)
             aim = (tol, polish) if p == problem.p else (1e-2, 0)
             n_iter += here.run(*aim, max(max_iter - n_iter, 1))
@@ -315,7 +321,7 @@ def _mean(X: np.ndarray, weight: np.ndarray, chart) -> np.ndarray:
 
 def some_rows(y: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
     """About ``size`` rows, positives and negatives in proportion, and how many each stands for."""
-    if len(y) <= 2 * size:
+    if len(y) <= size:
         return np.arange(len(y)), np.ones(len(y))
     rows, factors = [], []
     random = np.random.default_rng(len(y))
