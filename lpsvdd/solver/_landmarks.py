@@ -36,6 +36,7 @@ from lpsvdd.solver._chart import Axes, Landmarks
 from lpsvdd.solver._feature_space import MOST_MULTIPLIERS, stages
 from lpsvdd.solver._gram import Gram
 from lpsvdd.solver._normal import Coordinates, InBlocks
+from lpsvdd.solver._passes import newton_by_passes
 from lpsvdd.solver._problem import Problem
 
 SAMPLE = 5_000  # rows on which the first ball is found,
@@ -45,6 +46,8 @@ MOST_ROUNDS = 30
 NEAR = 1e-3  # n mu of a start that is nearly right
 SPARE = 0.2  # of the rows outside: so many more, nearest to the surface, are active
 INNER = 0.3  # share of the tolerance that the active rows may use
+MEMORY = 2.5e9  # bytes for coordinates; a machine may have less (``lpsvdd._landmark_fit``)
+NUMBER = 8  # bytes
 PAIRS_AT_MOST = 10**8  # kernel values for the exact gap, where none other is asked for
 NO_MATRIX = np.empty((0, 0))
 
@@ -81,6 +84,7 @@ class LandmarkSolver:
     chart : Landmarks or Axes
     y : labels +1 and -1
     options : of the kernel
+    memory : bytes that the coordinates of active rows may take
     report : called with a line of text after each round
     """
 
@@ -90,8 +94,10 @@ class LandmarkSolver:
         chart: Landmarks | Axes,
         y: np.ndarray,
         options: dict,
+        memory: float = MEMORY,
         report: Callable[[str], None] = lambda line: None,
     ) -> None:
+        self.memory = memory
         self.blocks, self.chart, self.y, self.report = blocks, chart, y, report
         self.sample, self.factor = some_rows(y, max(SAMPLE, PER_COORDINATE * chart.rank))
         self.spread, self.size = unit_of(blocks.take(self.sample[:: len(self.sample) // PAIRS + 1]),
@@ -159,6 +165,10 @@ class LandmarkSolver:
                 )
                 if best.gap <= tol or n_iter >= max_iter:
                     break
+                if self._is_too_much(outside):
+                    best, more = self._by_passes(whole, best, tol, max_iter - n_iter)
+                    n_iter, passes = n_iter + more, passes + more
+                    break
                 if not self._grow(value.signed, outside) and passes > 1:
                     if cold:
                         break
@@ -170,15 +180,43 @@ class LandmarkSolver:
                 n_iter += more
         return self._in_units(whole, best, n_iter, passes, tol)
 
+    def _wanted(self, outside: int) -> int:
+        """How many rows are to be active: those outside and some near the surface."""
+        wanted = int((1.0 + SPARE) * outside) + 2 * self.chart.rank + 100
+        return wanted if wanted < 0.9 * self.blocks.n else self.blocks.n
+
+    def _is_too_much(self, outside: int) -> bool:
+        """Whether the coordinates of the active rows would not fit in memory."""
+        numbers = self._wanted(outside) * (self.chart.rank + self.blocks.n_features)
+        return NUMBER * numbers > self.memory
+
+    def _by_passes(self, whole: Problem, value: _Value, tol, max_iter) -> tuple[_Value, int]:
+        """The way that keeps nothing of a row (``_passes``)."""
+        if whole.p < 2.0:
+            outside = int(np.count_nonzero(value.signed > 0.0))
+            need = NUMBER * self._wanted(outside) * (self.chart.rank + self.blocks.n_features)
+            raise MemoryError(
+                f"p = {whole.p:g} needs the coordinates of {self._wanted(outside)} samples at "
+                f"once, {need / 1e9:.1f} GB where {self.memory / 1e9:.1f} GB may be used: take "
+                "fewer landmarks, leave fewer samples outside (a larger C, a smaller nu), or p >= 2"
+            )
+        w, radius, d, alpha, excess, passes = newton_by_passes(
+            self.blocks, self.chart, whole, value.w, value.radius, tol, max_iter, self.report
+        )
+        signed = self.y * (d - radius)
+        primal = radius + whole.penalty(signed)
+        gap = excess / (1.0 + abs(primal))
+        found = _Value(w, d / whole.inv_scale, radius, signed, alpha, primal, excess, gap)
+        return found, passes
+
     def _grow(self, signed: np.ndarray, outside: int) -> bool:
         """Activate what is outside and the nearest inside; False if all of that is active."""
         is_active = np.zeros(len(signed), dtype=bool)
         is_active[self.active] = True
         if len(self.active) and not (signed[~is_active] > 0.0).any():
             return False
-        wanted = int((1.0 + SPARE) * outside) + 2 * self.chart.rank + 100
-        rows = np.arange(len(signed))
-        if len(self.sample) < len(signed) and wanted < 0.9 * len(signed):
+        wanted, rows = self._wanted(outside), np.arange(len(signed))
+        if len(self.sample) < len(signed) and wanted < len(signed):
             rows = np.argpartition(-signed, wanted)[:wanted]
         self.activate(rows)
         return True
@@ -276,7 +314,7 @@ class LandmarkSolver:
             lost = self.chart.lost_in_sample(X, beta, max(PAIRS_AT_MOST // len(support), 30))
         if found.status == RADIUS_ZERO:  # P is total cost times the mean distance
             lost *= found.primal / max(float(found.alpha @ found.distances), 1e-300)
-        return found.gap + lost / (found.unit + abs(found.primal)), how
+        return float(found.gap + lost / (found.unit + abs(found.primal))), how
 
 
 @dataclass
