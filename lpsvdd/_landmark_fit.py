@@ -25,7 +25,8 @@ from lpsvdd.kernels import DISTANCE_RULES, MANY, kernel_diagonal, kernel_matrix,
 from lpsvdd.solver._blocks import ArrayBlocks, DaskBlocks, blocks_of, is_dask
 from lpsvdd.solver._chart import Axes, Landmarks
 from lpsvdd.solver._landmark_choice import DEFAULT, POOL, choose_landmarks
-from lpsvdd.solver._landmarks import LandmarkSolver, Restricted
+from lpsvdd.solver._choice import available_memory
+from lpsvdd.solver._landmarks import MEMORY, LandmarkSolver, Restricted
 from lpsvdd.solver._share import costs_of, search, solve_share
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 CERTIFICATES = ("auto", "exact", "sampled", "none")
 SURFACE = 1e-8  # as in ``lpsvdd.estimators``
+SHARE_OF_MEMORY = 0.3  # of what is available, for coordinates
 LOOK = 1_000  # samples on which the kernel is looked at
 FIRST = 2_000  # samples that tell where the search for a share begins
 
@@ -78,7 +80,8 @@ def fit_landmarks(model: LpSVDD, X, y, sample_weight) -> None:
     warn_of_collapse(look, kernel_matrix(look, **options))
     chart = _chart(model, blocks, y_kept, options, look)
     report = print if model.verbose else _silent
-    solver = LandmarkSolver(blocks, chart, y_kept, options, report)
+    memory = min(MEMORY, SHARE_OF_MEMORY * available_memory())
+    solver = LandmarkSolver(blocks, chart, y_kept, options, memory, report)
     found = _solve(model, solver, w_kept, options)
     if not found.converged:
         warnings.warn(

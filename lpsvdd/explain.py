@@ -162,6 +162,11 @@ def nearest_support_vectors(model: Any, X: Any, n: int = 5) -> Neighbours:
         raise ValueError(
             "nearest_support_vectors needs rows; with kernel='precomputed' there are none"
         )
+    if getattr(svdd, "solver_", None) == "landmarks":
+        raise ValueError(
+            "nearest_support_vectors needs the support vectors, and a model on landmarks does not "
+            "keep them"
+        )
     Z = np.asarray(transformed(steps, X), dtype=float)
     support, options = svdd.X_fit_[svdd.support_], svdd._kernel_options()
     own = kernel_diagonal(support, **options)
@@ -179,6 +184,8 @@ def nearest_support_vectors(model: Any, X: Any, n: int = 5) -> Neighbours:
 
 
 def _training_targets(svdd: LpSVDD) -> np.ndarray:
+    if getattr(svdd, "solver_", None) == "landmarks":
+        return svdd.X_fit_  # the landmarks stand for the targets they were chosen from
     return svdd.X_fit_[svdd.y_fit_ > 0]
 
 

@@ -105,7 +105,7 @@ def determining_points(model: LpSVDD, *, counted: ArrayLike | None = None) -> De
         raise ValueError("no positive training point is left to count")
     everywhere = _excess(model)
     reach = max(float(everywhere.max()) + model.radius_sq_, abs(model.radius_sq_))
-    near = (SURFACE + 6.0 * math.sqrt(max(model.duality_gap_, 0.0))) * reach
+    near = (SURFACE + 6.0 * math.sqrt(max(_own_gap(model), 0.0))) * reach
     alpha, h = model.alpha_[kept], everywhere[kept]
     sure = (h > near) | (alpha > DUST * model.alpha_.max())
     low, high = int(sure.sum()), int((sure | (h >= -near)).sum())
@@ -125,6 +125,11 @@ def determining_points(model: LpSVDD, *, counted: ArrayLike | None = None) -> De
 def unmet_conditions(model: LpSVDD) -> list[str]:
     """Conditions of the theorem that a fitted model is seen not to meet, one sentence each."""
     found = learnt_kernel(model)
+    if getattr(model, "landmarks_chosen_", False):
+        found.append(
+            "the landmarks were chosen from the sample; the theorem asks for landmarks fixed "
+            "before: pass rows of other samples as landmarks="
+        )
     if model.nu_ is not None and model.p > 1.0:
         found.append(
             "C was found from the sample (the share nu, p > 1); the theorem asks for a C fixed "
@@ -149,8 +154,15 @@ def learnt_kernel(model: LpSVDD) -> list[str]:
     ]
 
 
+def _own_gap(model: LpSVDD) -> float:
+    """The gap of the problem that was solved: with landmarks, the restricted one."""
+    return model.restricted_gap_ if model.solver_ == "landmarks" else model.duality_gap_
+
+
 def _excess(model: LpSVDD) -> np.ndarray:
     """h_i of the training points; with a precomputed kernel -inf for all that is inside."""
+    if model.solver_ == "landmarks":
+        return model.distance_fit_ - model.radius_sq_
     if model.kernel != "precomputed":
         return -model.score_samples(model.X_fit_) - model.radius_sq_
     inside = np.where(model.alpha_ > DUST * model.alpha_.max(), 0.0, -np.inf)
@@ -161,6 +173,9 @@ def _has_equal_rows(model: LpSVDD, kept: np.ndarray) -> bool:
     """Whether the sample shows that the distribution has atoms."""
     if model.kernel == "precomputed":
         return False
+    if model.solver_ == "landmarks":  # the rows are gone; equal ones have equal distances
+        distances = model.distance_fit_[kept]
+        return len(np.unique(distances)) < len(distances)
     rows = model.X_fit_[kept]
     return len(np.unique(rows, axis=0)) < len(rows)
 

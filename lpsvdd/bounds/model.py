@@ -66,6 +66,13 @@ def bound_of(
             raise ValueError("a model with kernel='precomputed' needs K, its training kernel")
         training, diag = np.asarray(K, dtype=float), check.kernel_diagonal(K)
         distance = -model.score_samples(training, diag=diag)
+    elif getattr(model, "solver_", None) == "landmarks":
+        if not isinstance(model.kernel, str) or model.kernel != "rbf":
+            raise ValueError(
+                "the bound needs k(x, x) of the training samples, and a model on landmarks keeps "
+                "it for the rbf kernel only"
+            )
+        diag, distance = np.ones(len(model.y_fit_)), model.distance_fit_
     else:
         diag = model.diag_fit_
         distance = -model.score_samples(model.X_fit_)

@@ -36,14 +36,18 @@ from lpsvdd.solver._chart import Axes, Landmarks
 from lpsvdd.solver._feature_space import MOST_MULTIPLIERS, stages
 from lpsvdd.solver._gram import Gram
 from lpsvdd.solver._normal import Coordinates, InBlocks
+from lpsvdd.solver._passes import newton_by_passes
 from lpsvdd.solver._problem import Problem
 
-SAMPLE = 10_000  # rows on which the first ball is found,
+SAMPLE = 5_000  # rows on which the first ball is found,
 PER_COORDINATE = 20  # or so many for each coordinate
 PAIRS = 1_000  # rows whose pairs tell the unit of length
 MOST_ROUNDS = 30
+NEAR = 1e-3  # n mu of a start that is nearly right
 SPARE = 0.2  # of the rows outside: so many more, nearest to the surface, are active
 INNER = 0.3  # share of the tolerance that the active rows may use
+MEMORY = 2.5e9  # bytes for coordinates; a machine may have less (``lpsvdd._landmark_fit``)
+NUMBER = 8  # bytes
 PAIRS_AT_MOST = 10**8  # kernel values for the exact gap, where none other is asked for
 NO_MATRIX = np.empty((0, 0))
 
@@ -80,6 +84,7 @@ class LandmarkSolver:
     chart : Landmarks or Axes
     y : labels +1 and -1
     options : of the kernel
+    memory : bytes that the coordinates of active rows may take
     report : called with a line of text after each round
     """
 
@@ -89,8 +94,10 @@ class LandmarkSolver:
         chart: Landmarks | Axes,
         y: np.ndarray,
         options: dict,
+        memory: float = MEMORY,
         report: Callable[[str], None] = lambda line: None,
     ) -> None:
+        self.memory = memory
         self.blocks, self.chart, self.y, self.report = blocks, chart, y, report
         self.sample, self.factor = some_rows(y, max(SAMPLE, PER_COORDINATE * chart.rank))
         self.spread, self.size = unit_of(blocks.take(self.sample[:: len(self.sample) // PAIRS + 1]),
@@ -143,13 +150,10 @@ class LandmarkSolver:
                         p=p, c=cost)  # fmt: skip
         if whole.is_radius_zero:
             return self._radius_zero(whole)
-        n_iter, first_mu = 0, 0.1
+        w, n_iter = (start, 0) if start is not None else self._on_sample(p, cost, max_iter)
+        best, candidates, b, cold = None, [], None, w is None
+        w = np.zeros(self.chart.rank) if w is None else w
         with np.errstate(all="ignore"):  # a step into overflow is refused, not warned about
-            if start is None:
-                w, n_iter = self._on_sample(p, cost, max_iter)
-            else:
-                w = start
-            best, candidates, b = None, [], None
             for passes in range(1, MOST_ROUNDS + 1):
                 value = self._value(whole, w, b, candidates)
                 if best is None or value.gap < best.gap:
@@ -159,14 +163,51 @@ class LandmarkSolver:
                     f"pass {passes}: {len(self.active)} of {self.blocks.n} rows active, "
                     f"{outside} outside, gap {value.gap:.1e}"
                 )
-                grown = self._grow(value.signed, outside)
-                if best.gap <= tol or n_iter >= max_iter or (passes > 1 and not grown):
+                if best.gap <= tol or n_iter >= max_iter:
                     break
+                if self._is_too_much(outside):
+                    best, more = self._by_passes(whole, best, tol, max_iter - n_iter)
+                    n_iter, passes = n_iter + more, passes + more
+                    break
+                if not self._grow(value.signed, outside) and passes > 1:
+                    if cold:
+                        break
+                    cold = True  # nothing was missed: once more, from farther away
+                first_mu = 1.0 if cold else min(max(10.0 * value.gap, NEAR), 0.1)
                 w, b, candidates, more = self._on_active(
-                    whole, w, p, cost, INNER * tol, max_iter - n_iter, polish, first_mu
+                    best.w, p, cost, INNER * tol, max_iter - n_iter, polish, first_mu
                 )
-                n_iter, first_mu = n_iter + more, 1e-3
+                n_iter += more
         return self._in_units(whole, best, n_iter, passes, tol)
+
+    def _wanted(self, outside: int) -> int:
+        """How many rows are to be active: those outside and some near the surface."""
+        wanted = int((1.0 + SPARE) * outside) + 2 * self.chart.rank + 100
+        return wanted if wanted < 0.9 * self.blocks.n else self.blocks.n
+
+    def _is_too_much(self, outside: int) -> bool:
+        """Whether the coordinates of the active rows would not fit in memory."""
+        numbers = self._wanted(outside) * (self.chart.rank + self.blocks.n_features)
+        return NUMBER * numbers > self.memory
+
+    def _by_passes(self, whole: Problem, value: _Value, tol, max_iter) -> tuple[_Value, int]:
+        """The way that keeps nothing of a row (``_passes``)."""
+        if whole.p < 2.0:
+            outside = int(np.count_nonzero(value.signed > 0.0))
+            need = NUMBER * self._wanted(outside) * (self.chart.rank + self.blocks.n_features)
+            raise MemoryError(
+                f"p = {whole.p:g} needs the coordinates of {self._wanted(outside)} samples at "
+                f"once, {need / 1e9:.1f} GB where {self.memory / 1e9:.1f} GB may be used: take "
+                "fewer landmarks, leave fewer samples outside (a larger C, a smaller nu), or p >= 2"
+            )
+        w, radius, d, alpha, excess, passes = newton_by_passes(
+            self.blocks, self.chart, whole, value.w, value.radius, tol, max_iter, self.report
+        )
+        signed = self.y * (d - radius)
+        primal = radius + whole.penalty(signed)
+        gap = excess / (1.0 + abs(primal))
+        found = _Value(w, d / whole.inv_scale, radius, signed, alpha, primal, excess, gap)
+        return found, passes
 
     def _grow(self, signed: np.ndarray, outside: int) -> bool:
         """Activate what is outside and the nearest inside; False if all of that is active."""
@@ -174,28 +215,31 @@ class LandmarkSolver:
         is_active[self.active] = True
         if len(self.active) and not (signed[~is_active] > 0.0).any():
             return False
-        wanted = int((1.0 + SPARE) * outside) + 2 * self.chart.rank + 100
-        rows = np.arange(len(signed))
-        if wanted < 0.9 * len(signed):
+        wanted, rows = self._wanted(outside), np.arange(len(signed))
+        if len(self.sample) < len(signed) and wanted < len(signed):
             rows = np.argpartition(-signed, wanted)[:wanted]
         self.activate(rows)
         return True
 
-    def _on_sample(self, p, cost, max_iter) -> tuple[np.ndarray, int]:
-        """Coordinates of the ball of a sample, with the costs of all: good enough to start from."""
+    @np.errstate(all="ignore")
+    def _on_sample(self, p, cost, max_iter) -> tuple[np.ndarray | None, int]:
+        """Coordinates of the ball of a sample, with the costs of all: good enough to start from.
+
+        None where the sample is all there is.
+        """
         some, y = self.sample, self.y[self.sample]
-        start = np.zeros(self.chart.rank)
         if len(some) == self.blocks.n:
-            return start, 0
+            return None, 0
         Z, diag = self.chart.coordinates(self.blocks.take(some))
         problem = Problem(Gram(NO_MATRIX, diag, self.spread, self.size), y, p=p,
                           c=cost[some] * self.factor)  # fmt: skip
         if problem.is_radius_zero:
-            return start, 0
+            return None, 0
+        start = np.zeros(self.chart.rank)
         found = _descend(problem, Coordinates(Z), start, 1e-4, max_iter // 2, 0, 1.0)
         return found[0], found[3]
 
-    def _on_active(self, whole, w, p, cost, tol, max_iter, polish, first_mu):
+    def _on_active(self, w, p, cost, tol, max_iter, polish, first_mu):
         """The ball of the active rows: coordinates, b in units of K, multipliers, iterations."""
         problem = Problem(Gram(NO_MATRIX, self.diag, self.spread, self.size), self.y[self.active],
                           p=p, c=cost[self.active])  # fmt: skip
@@ -270,7 +314,7 @@ class LandmarkSolver:
             lost = self.chart.lost_in_sample(X, beta, max(PAIRS_AT_MOST // len(support), 30))
         if found.status == RADIUS_ZERO:  # P is total cost times the mean distance
             lost *= found.primal / max(float(found.alpha @ found.distances), 1e-300)
-        return found.gap + lost / (found.unit + abs(found.primal)), how
+        return float(found.gap + lost / (found.unit + abs(found.primal))), how
 
 
 @dataclass
@@ -296,7 +340,7 @@ def _descend(problem, Z, w, tol, max_iter, polish, first_mu):
         if before is not None and easier.log_rate is before.log_rate:
             continue
         before = easier
-        for p in stages(problem.p) if first_mu >= 0.1 else [problem.p]:
+        for p in stages(problem.p) if first_mu >= 1.0 else [problem.p]:
             here = InBlocks(easier.with_exponent(p), w, Z, first_mu)
             aim = (tol, polish) if p == problem.p else (1e-2, 0)
             n_iter += here.run(*aim, max(max_iter - n_iter, 1))
@@ -315,7 +359,7 @@ def _mean(X: np.ndarray, weight: np.ndarray, chart) -> np.ndarray:
 
 def some_rows(y: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
     """About ``size`` rows, positives and negatives in proportion, and how many each stands for."""
-    if len(y) <= 2 * size:
+    if len(y) <= size:
         return np.arange(len(y)), np.ones(len(y))
     rows, factors = [], []
     random = np.random.default_rng(len(y))
