@@ -7,8 +7,10 @@ import hashlib
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 from replication import adbench
+from replication.cli import build
 from replication.studies import anomaly as study
 from replication.studies.anomaly import AnomalyTask
 
@@ -42,6 +44,26 @@ def test_a_folder_has_to_be_named(monkeypatch, tmp_path):
         adbench.load("wine")
     with pytest.raises(adbench.AnomalyDataError, match="no folder"):
         adbench.folder(tmp_path / "none")
+
+
+def test_a_clone_or_its_folder_may_be_named(tmp_path):
+    assert adbench.folder(tmp_path) == tmp_path
+    inside = tmp_path / "adbench" / "datasets" / "Classical"
+    inside.mkdir(parents=True)
+    assert adbench.folder(tmp_path) == adbench.folder(inside) == inside
+
+
+def test_the_command_takes_the_folder_and_says_in_one_line_what_is_missing(monkeypatch, tmp_path):
+    monkeypatch.setenv(adbench.VARIABLE, "")  # restored after the test, whatever the command sets
+    study_options = ["run", "--all", "--study", "anomaly_grid", "--from-scratch", "--quiet"]
+    for options, said in (
+        ([], "clone github.com/Minqi824/ADBench"),
+        (["--from", str(tmp_path / "none")], "there is no folder"),
+        (["--from", str(tmp_path)], "the folder lacks"),
+    ):
+        done = CliRunner().invoke(build(), study_options + options)
+        assert done.exit_code == 1 and "Traceback" not in done.output
+        assert said in " ".join(done.output.split())
 
 
 def test_files_are_recognised_by_their_checksum(monkeypatch, tmp_path):
@@ -112,8 +134,9 @@ def test_contamination_replaces_training_rows_and_never_tests_on_them(small_set)
 
 
 def test_tasks_name_what_is_missing_before_anything_is_computed(small_set, monkeypatch):
-    keys = [task.key for task in study.tasks_with_contamination(["wine"], 2)]
-    assert keys == ["wine-000-0", "wine-001-0", "wine-000-5", "wine-000-10", "wine-000-20"]
+    assert [task.key for task in study.tasks(["wine"], 2)] == ["wine-000-0", "wine-001-0"]
+    keys = [task.key for task in study.tasks_with_contamination(["wine"], 1)]
+    assert keys == ["wine-000-0", "wine-000-5", "wine-000-10", "wine-000-20"]
     with pytest.raises(adbench.AnomalyDataError, match="lacks cover"):
         study.tasks(["wine", "cover"], 1)
     monkeypatch.delenv(adbench.VARIABLE)
@@ -124,12 +147,14 @@ def test_tasks_name_what_is_missing_before_anything_is_computed(small_set, monke
 def test_every_contestant_has_a_row_and_finds_the_cloud(small_set):
     rows = pd.DataFrame(study.anomaly(AnomalyTask("wine", 0)))
     assert rows["method"].tolist() == [
-        "LpSVDDCV", "p = 1", "p = 1.2", "p = 2", "p = 5", "kernel mean", "LpSVDD defaults",
+        "LpSVDDCV", "p = 2", "p = 1", "p = 1.2", "p = 5", "kernel mean", "LpSVDD defaults",
         "OneClassSVM", "nearest neighbours", "local outlier factor", "isolation forest", "ECOD",
         "kernel density",
     ]  # fmt: skip
     assert rows["auc"].min() > 80.0
     assert rows.set_index("method").loc[["p = 2", "LpSVDDCV"], "auc"].nunique() == 1
+    mixed = pd.DataFrame(study.anomaly_contaminated(AnomalyTask("wine", 0, 20)))
+    assert (mixed["contaminated"] == 20).all() and mixed["auc"].mean() < rows["auc"].mean()
     assert rows["gap"].dropna().max() < 1e-9 and rows["gap"].notna().sum() == 6
     assert rows["width"].iloc[0] in [2.0**k for k in range(7)]
 
