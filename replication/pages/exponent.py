@@ -267,6 +267,7 @@ def hypothesis_facts(fixed: pd.DataFrame, waves: pd.DataFrame, weights: pd.DataF
     profile = printed_matrix("pure")
     profile = profile["lp-SVDD"] - profile["l2-SVDD"]
     equal = weights.pivot(index="form", columns="dataset", values="equal")
+    inside, total = wave_inside(waves)
     return {
         "fixed_each": ", ".join(f"{name} {apart[name].mean():.1f}" for name in names),
         "fixed_nearer": worded(nearer),
@@ -278,7 +279,9 @@ def hypothesis_facts(fixed: pd.DataFrame, waves: pd.DataFrame, weights: pd.DataF
             f"class {target}: {pure_:.1f} and {neg:.1f}"
             for target, (pure_, neg) in waveform_distances(waves).iterrows()
         ),
-        "wave_inside": wave_inside(waves),
+        "wave_inside": f"{inside} of {total}",
+        "wave_class": class_that_fits(waves) or "none",
+        "wave_draw": "supported" if 2 * inside >= total else "not supported",
         "density_forms": len(equal),
     }
 
@@ -294,8 +297,16 @@ def waveform_distances(waves: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(out)
 
 
-def wave_inside(waves: pd.DataFrame) -> str:
-    """For class 0: how many printed values lie within the range of the draws."""
+def class_that_fits(waves: pd.DataFrame, near: float = 3.0) -> str:
+    """The target class that is nearest, and within ``near`` points, in both tables; or ""."""
+    apart = waveform_distances(waves)
+    nearest = apart["pure"].idxmin()
+    fits = nearest == apart["negatives"].idxmin() and (apart.loc[nearest] <= near).all()
+    return str(nearest) if fits else ""
+
+
+def wave_inside(waves: pd.DataFrame) -> tuple[int, int]:
+    """For class 0: how many printed values lie within the range of the draws, and of how many."""
     inside = total = 0
     for setting in ("pure", "negatives"):
         row = printed_matrix(setting, corrected=True).loc["D8"]
@@ -304,7 +315,7 @@ def wave_inside(waves: pd.DataFrame) -> str:
         for name, value in row.items():
             total += 1
             inside += bool(ends.loc[name, "min"] <= value <= ends.loc[name, "max"])
-    return f"{inside} of {total}"
+    return inside, total
 
 
 def density_table(weights: pd.DataFrame) -> pd.DataFrame:

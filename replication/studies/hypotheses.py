@@ -102,7 +102,7 @@ def density_weights(task: Task) -> list[Row]:
 @study(
     "Does l2 with a fixed cost fit the printed column?",
     tasks=partial(splits, settings=SETTINGS, first=FRESH),
-    trials=2,
+    trials=8,
     parameters=PARAMETERS,
 )
 def fixed_cost(task: Task) -> list[Row]:

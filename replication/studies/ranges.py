@@ -134,7 +134,7 @@ def common_range(task: Task) -> list[Row]:
 
 @study(
     "How many support vectors has each p at the same share outside?",
-    trials=1,
+    trials=3,
     parameters=PARAMETERS,
 )
 def matched_sparsity(task: Task) -> list[Row]:

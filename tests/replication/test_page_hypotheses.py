@@ -92,6 +92,14 @@ def test_figures_of_the_studies_of_p(stored) -> None:
     plt.close("all")
 
 
+def test_a_class_of_the_waveforms_must_be_near_in_both_tables(stored) -> None:
+    waves = stored["waveform"]
+    assert exponent.class_that_fits(waves) == "" and exponent.class_that_fits(waves, 20.0) == "0"
+    apart = exponent.waveform_distances(waves)
+    between = apart.loc[0].min() + 0.5 * np.ptp(apart.loc[0])
+    assert exponent.class_that_fits(waves, between) == ""
+
+
 def test_hypothesis_1_follows_what_is_left_of_the_gap(stored) -> None:
     fair = stored["fair_grid"]
     assert hypotheses.range_facts(fair, 10.0)["h1_verdict"] == "H1 holds."
