@@ -8,6 +8,8 @@ r"""One problem on its whole kernel matrix: start, working set, interior point; 
 3. *Interior point* (``_interior_point``), one Cholesky factorisation an iteration.
 4. *Feature space* (``_feature_space``), where the multipliers are so large that kernel sums
    cancel, or where the points have few features and the way through them is shorter.
+5. *Support* (p = 1). The barrier leaves a little on every point; where that cannot be dropped
+   without losing the certificate, the problem is solved again on what is more than that.
 
 Every method stops on the duality gap, never on "it stopped changing".
 """
@@ -22,13 +24,14 @@ from lpsvdd.solver._arithmetic import Points, Value
 from lpsvdd.solver._batch import Start
 from lpsvdd.solver._certificate import is_optimal, loses_digits
 from lpsvdd.solver._feature_space import solve_in_features
-from lpsvdd.solver._interior_point import ROUGH, newton
+from lpsvdd.solver._interior_point import BOX_DUST, ROUGH, newton
 from lpsvdd.solver._problem import Problem
 
 FIXED_POINT_STEPS = 6
 MANY_WITH_NEGATIVES = 100  # points from which on negatives are worth leaving out,
 LARGE_EXPONENT = 4.0  # or exponent: the barrier keeps their slack at mu^(1/p), for long
 ENOUGH = 60  # iterations: more are seldom needed
+SUPPORT_ROUNDS = 6  # of solving on the support vectors alone
 FEW_FEATURES = 0.25  # features per point up to which the way through them is shorter
 
 
@@ -65,7 +68,8 @@ def solve_dense(
             value, more = form(problem, starts, tol, limit, work, polish)
             n_iter += more
             if is_optimal(problem, value, tol):
-                return value, n_iter, True
+                value, more = _on_support(problem, value, tol, max_iter, polish)
+                return value, n_iter + more, True
             if found is None or _badness(problem, value) < _badness(problem, found):
                 found = value
     return found, n_iter, False
@@ -75,6 +79,41 @@ def _badness(problem: Problem, value: Value) -> tuple[bool, float]:
     """For values that are not optimal: one that cannot be trusted is worse than any gap."""
     unsound = bool(loses_digits(problem, value)) or not math.isfinite(value.gap)
     return unsound, abs(value.gap)
+
+
+def _on_support(
+    problem: Problem, value: Value, tol: float, max_iter: int, polish: int
+) -> tuple[Value, int]:
+    """For p = 1 the same ball with alpha = 0 on all points with less than BOX_DUST of their bound.
+
+    Solved on the others, which are few; a point found on the wrong side comes back. Where that
+    does not end in a certificate those multipliers are dropped, or kept if that loses it too.
+    """
+    if not problem.is_boxed or value.centre is not None:
+        return value, 0
+    alpha, radius_sq, n_iter = value.alpha, value.radius_sq, 0
+    least, back = BOX_DUST * problem.cost, np.zeros(problem.n, dtype=bool)
+    dropped = problem.evaluate(problem.feasible(np.where(alpha < least, 0.0, alpha)), radius_sq)
+    best = dropped if is_optimal(problem, dropped, tol) else value
+    for _ in range(SUPPORT_ROUNDS):
+        rows = np.flatnonzero((alpha >= least) | back)
+        has_room = problem.cost[rows][problem.positive[rows]].sum() > 1.0
+        if len(rows) == np.count_nonzero(alpha) or not has_room:
+            break
+        part = problem.part(rows)
+        start = part.evaluate(part.feasible(alpha[rows]), radius_sq)
+        mu = max(0.1 * start.gap / part.n, 1e-18)
+        work, digits = workspace(part.n), max(polish, 2)
+        found, more = newton(part, start, mu, 0.5 * tol, max_iter, work, digits)
+        n_iter += more
+        alpha, radius_sq = np.zeros(problem.n), found.radius_sq
+        alpha[rows] = found.alpha
+        whole = problem.evaluate(alpha, radius_sq)
+        if is_optimal(problem, whole, tol):
+            best = whole
+        else:
+            back |= (alpha == 0.0) & (whole.signed > 0.0)
+    return best, n_iter
 
 
 def _in_feature_form(problem: Problem, starts, tol, max_iter, work, polish) -> tuple[Value, int]:

@@ -234,11 +234,16 @@ def without_dust(problem: Arithmetic, alpha: np.ndarray, signed: np.ndarray) -> 
 
 
 def _settle(problem: Problem, alpha, signed, radius, tol, polished) -> Value:
-    """The value without dust and with R2 to ten digits, if that is enough for the certificate."""
+    """The value without dust and with R2 to ten digits, if that is enough for the certificate.
+
+    A polished alpha in a box keeps its dust if it would lose its digits; ``_dense`` finds them
+    without.
+    """
     clean = without_dust(problem, alpha, signed)
+    enough = 1e-3 * tol if polished and problem.is_boxed else tol
     for given, digits in ((clean, 1e-13 if polished else ROUGH), (clean, 1e-13), (alpha, 1e-13)):
         value = problem.evaluate(problem.feasible(given), radius, digits)
-        if value.gap <= tol:
+        if value.gap <= enough:
             break
     return value
 

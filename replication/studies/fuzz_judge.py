@@ -11,10 +11,10 @@ so steep that rounding the distances to doubles changes it by more; what that ca
 
 The formulas are those of the primal and the dual as they stand in a book, evaluated from the
 kernel. Where sum alpha is large they need more digits than a double has: then all of it is done in
-mpmath. For sum alpha >= MEND_ABOVE the kernel is recomputed from the points (rounded, it is no
-longer positive semidefinite for such alpha) and alpha is given the digits that it cannot have as
-doubles: of all relative changes that lead to y'alpha = 1 and sum_i alpha_i y_i phi_i = a the
-smallest is taken, and must be small.
+mpmath. Where rounding the kernel to doubles changes beta'K beta (it may then be negative), the
+kernel is recomputed from the points and alpha is given the digits that it cannot have as doubles:
+of all relative changes that lead to y'alpha = 1 and sum_i alpha_i y_i phi_i = a the smallest is
+taken, and must be small.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ LARGEST_GAP, SMALLEST_GAP = 1e-6, -1e-9
 LARGEST_ALLOWANCE = 1e-4
 MOST_CHANGE = 1e-6  # of a multiplier, relative, that the exact judge may make
 MEND_ABOVE = 1e6  # sums of multipliers whose doubles lack digits that D needs
+MEND_KERNEL = 1e-11  # what rounding of the kernel may change in D, relative
 DOUBLE_IS_ENOUGH = 1e-9  # rounding errors of the formulas in double precision, relative
 
 
@@ -139,7 +140,8 @@ def _exact_gap(case: Case, found: Solution) -> tuple[float, float, float]:
     """The gap in mpmath, the largest relative change made to a multiplier, and ``_steepness``."""
     digits = DIGITS + math.ceil(math.log10(1.0 + found.alpha.sum()))
     with mp.workdps(digits):
-        K, n = _exact_kernel(case, found.alpha.sum() >= MEND_ABOVE), len(case.y)
+        is_mended = _lacks_digits(case, found)
+        K, n = _exact_kernel(case, is_mended), len(case.y)
         y = [int(v) for v in case.y]
         p = mp.mpf(case.p)
         c, alpha, g = (
@@ -150,7 +152,7 @@ def _exact_gap(case: Case, found: Solution) -> tuple[float, float, float]:
         norm = mp.fdot(g, k_g)
         s = [y[i] * (K[i][i] - 2 * k_g[i] + norm - radius) for i in range(n)]
         primal = radius + mp.fsum(c[i] * s[i] ** p for i in range(n) if s[i] > 0)
-        if found.alpha.sum() < MEND_ABOVE:
+        if not is_mended:
             factor = (1 + _sum(alpha, y, -1)) / _sum(alpha, y, 1)
             mended = [a * factor if label > 0 else a for a, label in zip(alpha, y, strict=True)]
         else:
@@ -169,6 +171,14 @@ def _exact_gap(case: Case, found: Solution) -> tuple[float, float, float]:
         unit = mp.exp(mp.mpf(_log_scale(case))) + abs(primal)
         steepness = _steepness(case, found, p, c, s) / unit
         return float((primal - dual) / unit), float(change), float(steepness)
+
+
+def _lacks_digits(case: Case, found: Solution) -> bool:
+    """Whether kernel and alpha, rounded to doubles, are too coarse to judge by."""
+    total = float(found.alpha.sum())
+    unit = math.exp(min(_log_scale(case), 700.0)) + abs(found.primal)
+    rounding = np.finfo(float).eps * total**2 * float(np.abs(case.K).max())
+    return total >= MEND_ABOVE or (case.power > 0 and rounding > MEND_KERNEL * unit)
 
 
 def _steepness(case: Case, found: Solution, p, c, s):

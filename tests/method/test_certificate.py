@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import OneClassSVM
 
 from lpsvdd import solve, solve_path
+from lpsvdd.kernels import kernel_matrix, resolve_gamma
 from lpsvdd.solver import Problem, _batch, _dense, certify
 from lpsvdd.solver._certificate import EQUALITY, ROUNDING, is_optimal, largest_total, loses_digits
 from lpsvdd.solver._interior_point import BOX_DUST
@@ -128,3 +130,17 @@ def test_at_p_one_only_real_support_vectors_remain(n_neg):
     assert (found.alpha[signed < -1e-3] == 0.0).all()
     if not n_neg:
         assert 30 <= len(positive) <= 30 + 40
+
+
+@pytest.mark.parametrize("polish", [0, 2])
+@pytest.mark.parametrize("seed", [6, 7])
+def test_at_p_one_a_narrow_kernel_has_the_support_vectors_that_libsvm_finds(seed, polish):
+    """Few points are far from the surface here, so the barrier leaves much on those inside."""
+    X = np.random.default_rng(seed).normal(size=(400, 2))
+    K = kernel_matrix(X, gamma=resolve_gamma("quarter-mean-distance", X))
+    found = solve(K, p=1.0, c=1.0 / 40.0, polish=polish)
+    assert found.status == "optimal" and found.gap <= 1e-9
+    positive = found.alpha[found.alpha > 0.0]
+    assert positive.min() >= BOX_DUST / 40.0
+    machine = OneClassSVM(kernel="precomputed", nu=0.1, tol=1e-9).fit(K)
+    assert len(positive) <= 1.1 * len(machine.support_)
