@@ -36,7 +36,7 @@ CERTIFICATES = ("auto", "exact", "sampled", "none")
 SURFACE = 1e-8  # as in ``lpsvdd.estimators``
 SHARE_OF_MEMORY = 0.3  # of what is available, for coordinates
 LOOK = 1_000  # samples on which the kernel is looked at
-FIRST = 2_000  # samples that tell where the search for a share begins
+FIRST = 500  # samples that tell where the search for a share begins
 
 
 def takes_landmarks(model: LpSVDD, X: object) -> bool:

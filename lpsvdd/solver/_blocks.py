@@ -36,6 +36,10 @@ class ArrayBlocks:
             found.append(function(self._rows(some), *(v[some] for v in vectors), *args))
         return found
 
+    def subset(self, indices: np.ndarray) -> ArrayBlocks:
+        """Some of the rows (indices in order) as blocks of their own."""
+        return ArrayBlocks(self.X, self._number(indices))
+
     def take(self, indices: np.ndarray) -> np.ndarray:
         """Some of the rows, as numbers in double precision."""
         return np.asarray(self.X[self._number(indices)], dtype=np.float64)
@@ -82,9 +86,12 @@ class DaskBlocks:
             tasks.append(task(function, chunk, _short(here), slices, args, size))
         return [result for part in dask.compute(*tasks) for result in part]
 
+    def subset(self, indices: np.ndarray) -> DaskBlocks:
+        return DaskBlocks(self.X, self.kept[indices])
+
     def take(self, indices: np.ndarray) -> np.ndarray:
         order = np.argsort(indices, kind="stable")
-        part = DaskBlocks(self.X, self.kept[indices[order]])
+        part = self.subset(indices[order])
         rows = np.empty((len(indices), self.n_features))
         if len(indices):
             rows[order] = np.concatenate(part.map(_rows_themselves, (), width=1))

@@ -1,16 +1,13 @@
 r"""Which points make good landmarks.
 
 What the landmarks do not span is lost: the centre a = sum_i beta_i phi(x_i) is replaced by its
-projection. Four ways to choose m of n points:
+projection. Three ways to choose m of n points:
 
 - "uniform": at random.
 - "k-means": the means of m clusters, which need not be points.
 - "pivots": one after the other, at random with probabilities proportional to the residual
   k(x, x) - ||z(x)||^2, what those before do not span (randomly pivoted Cholesky; Chen, Epperly,
   Tropp and Webber, 2024). Copies have residual zero and are not chosen twice.
-- "support": "pivots" among the points that the centre consists of. A ball on a few uniform
-  landmarks says which these are: its multipliers alpha_i, times the residual, are the
-  probabilities.
 """
 
 from __future__ import annotations

@@ -103,7 +103,6 @@ class LandmarkSolver:
         self.spread, self.size = unit_of(blocks.take(self.sample[:: len(self.sample) // PAIRS + 1]),
                                          options)  # fmt: skip
         self.active = np.zeros(0, dtype=np.intp)
-        self.rows = np.empty((0, blocks.n_features))
         self.Z, self.diag = np.empty((0, chart.rank)), np.empty(0)
 
     # -- the data ---------------------------------------------------------------------------
@@ -120,18 +119,23 @@ class LandmarkSolver:
     def activate(self, rows: np.ndarray) -> None:
         """More rows whose coordinates are held."""
         new = np.setdiff1d(rows, self.active)
-        X = self.blocks.take(new)
-        Z, diag = np.empty((len(new), self.chart.rank)), np.empty(len(new))
-        for first in range(0, len(new), 4096):
-            some = slice(first, first + 4096)
-            Z[some], diag[some] = self.chart.coordinates(X[some])
-        if not len(self.active):
-            self.Z = Z
-        elif len(new):
-            self.Z = np.concatenate([self.Z, Z])
+        if not len(new):
+            return
+        Z, diag = self.coordinates(new)
+        self.Z = np.concatenate([self.Z, Z]) if len(self.active) else Z
         self.active = np.concatenate([self.active, new])
-        self.rows = np.concatenate([self.rows, X])
         self.diag = np.concatenate([self.diag, diag])
+
+    def coordinates(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Coordinates of some rows (in order); the rows themselves are not kept."""
+        part = self.blocks.subset(rows)
+        Z, diag = np.empty((len(rows), self.chart.rank)), np.empty(len(rows))
+        first = 0
+        for Z_part, diag_part in part.map(_coordinates, (), self.chart, width=self.chart.rank):
+            some = slice(first, first + len(diag_part))
+            Z[some], diag[some] = Z_part, diag_part
+            first = some.stop
+        return Z, diag
 
     # -- the solution -----------------------------------------------------------------------
 
@@ -187,14 +191,13 @@ class LandmarkSolver:
 
     def _is_too_much(self, outside: int) -> bool:
         """Whether the coordinates of the active rows would not fit in memory."""
-        numbers = self._wanted(outside) * (self.chart.rank + self.blocks.n_features)
-        return NUMBER * numbers > self.memory
+        return NUMBER * self._wanted(outside) * self.chart.rank > self.memory
 
     def _by_passes(self, whole: Problem, value: _Value, tol, max_iter) -> tuple[_Value, int]:
         """The way that keeps nothing of a row (``_passes``)."""
         if whole.p < 2.0:
             outside = int(np.count_nonzero(value.signed > 0.0))
-            need = NUMBER * self._wanted(outside) * (self.chart.rank + self.blocks.n_features)
+            need = NUMBER * self._wanted(outside) * self.chart.rank
             raise MemoryError(
                 f"p = {whole.p:g} needs the coordinates of {self._wanted(outside)} samples at "
                 f"once, {need / 1e9:.1f} GB where {self.memory / 1e9:.1f} GB may be used: take "
@@ -230,7 +233,7 @@ class LandmarkSolver:
         some, y = self.sample, self.y[self.sample]
         if len(some) == self.blocks.n:
             return None, 0
-        Z, diag = self.chart.coordinates(self.blocks.take(some))
+        Z, diag = self.coordinates(some)
         problem = Problem(Gram(NO_MATRIX, diag, self.spread, self.size), y, p=p,
                           c=cost[some] * self.factor)  # fmt: skip
         if problem.is_radius_zero:
@@ -299,10 +302,12 @@ class LandmarkSolver:
         """Relative gap of the problem with the exact kernel, and how it is known.
 
         "exact" takes |S|^2 / 2 kernel values. "sampled" is an estimate from some rows of S,
-        two standard errors added: no bound. "auto" is "exact" up to PAIRS_AT_MOST values.
+        two standard errors added: no bound. "auto" is "exact" up to PAIRS_AT_MOST values, then
+        "sampled", and "none" where the rows of S do not fit in memory.
         """
         support = np.flatnonzero(found.alpha)
-        if how == "none" or not len(support):
+        too_much = NUMBER * len(support) * self.blocks.n_features > self.memory
+        if how == "none" or not len(support) or (how == "auto" and too_much):
             return math.nan, "not computed"
         if how == "auto":
             how = "exact" if len(support) ** 2 <= 2 * PAIRS_AT_MOST else "sampled"
@@ -353,6 +358,10 @@ def _distances(X: np.ndarray, chart, w: np.ndarray) -> np.ndarray:
     return chart.distances(X, w)
 
 
+def _coordinates(X: np.ndarray, chart) -> tuple[np.ndarray, np.ndarray]:
+    return chart.coordinates(X)
+
+
 def _mean(X: np.ndarray, weight: np.ndarray, chart) -> np.ndarray:
     return weight @ chart.coordinates(X)[0]
 
@@ -369,7 +378,8 @@ def some_rows(y: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
         chosen = np.sort(random.choice(given, wanted, replace=False)) if len(given) else given
         rows.append(chosen)
         factors.append(np.full(len(chosen), len(given) / max(len(chosen), 1)))
-    return np.concatenate(rows), np.concatenate(factors)
+    order = np.argsort(np.concatenate(rows))
+    return np.concatenate(rows)[order], np.concatenate(factors)[order]
 
 
 def unit_of(X: np.ndarray, options: dict) -> tuple[float, float]:

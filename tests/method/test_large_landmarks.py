@@ -1,0 +1,285 @@
+"""The ball on landmarks: against the dense solver, and with its certificates recomputed.
+
+``restricted_gap_by_hand`` and ``exact_gap_by_hand`` use the whole kernel matrix and no line of the
+solver under test.
+"""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+import lpsvdd
+from lpsvdd import LpSVDD, solve
+from lpsvdd import _landmark_fit as landmark_fit
+from lpsvdd.bounds import bound_of
+from lpsvdd.bounds._rejection_model import AssumptionWarning
+from lpsvdd.explain import nearest_support_vectors
+from lpsvdd.kernels import kernel_matrix
+from lpsvdd.solver._landmark_choice import METHODS, choose_landmarks
+
+EXPONENTS = (1.0, 1.05, 1.2, 2.0, 5.0, 20.0)
+
+
+def sample(n=250, n_features=3, negatives=0, seed=0):
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n, n_features)) + 3.0 * random.integers(2, size=(n, 1))
+    y = np.ones(n)
+    if negatives:
+        y[-negatives:] = -1.0
+        X[-negatives:] += 1.5
+    return X, y
+
+
+def objective(model, d, y, cost):
+    """R2 + sum c z^p of a fitted ball, in the units of the kernel."""
+    slack = np.maximum(y * (d - model.radius_sq_), 0.0)
+    return model.radius_sq_ + float(cost @ slack**model.p)
+
+
+def dual_by_hand(alpha, y, K, p, cost):
+    """The dual value of the problem with the exact kernel; minus infinity if infeasible."""
+    if (alpha < 0.0).any() or abs(y @ alpha - 1.0) > 1e-9 * alpha.sum():
+        return -np.inf
+    beta = y * alpha
+    value = float(beta @ K.diagonal() - beta @ K @ beta)
+    if p == 1.0:
+        return value if (alpha <= cost * (1.0 + 1e-9)).all() else -np.inf
+    slack = (alpha / (cost * p)) ** (1.0 / (p - 1.0))
+    return value - (1.0 - 1.0 / p) * float(alpha @ slack)
+
+
+def unit(K, p, cost):
+    """The unit of length of ``lpsvdd.solver._problem``, squared."""
+    spread = K.diagonal().mean() - K.mean()
+    return spread if p == 1.0 else max(spread, (p * cost.sum()) ** (-1.0 / (p - 1.0)))
+
+
+@pytest.mark.parametrize("negatives", [0, 20])
+@pytest.mark.parametrize("p", EXPONENTS)
+def test_all_points_as_landmarks_give_the_dense_solution(p, negatives):
+    X, y = sample(negatives=negatives)
+    options = {"p": p, "C": 0.05, "gamma": 0.3}
+    dense = LpSVDD(solver="dense", **options).fit(X, y)
+    model = LpSVDD(solver="landmarks", landmarks=X, **options).fit(X, y)
+    assert model.solver_ == "landmarks" and model.gap_kind_ == "exact"
+    assert model.duality_gap_ <= 1e-9
+    assert model.radius_sq_ == pytest.approx(dense.radius_sq_, abs=1e-6)
+    np.testing.assert_allclose(model.score_samples(X), dense.score_samples(X), atol=1e-6)
+    np.testing.assert_allclose(model.alpha_, dense.alpha_, atol=1e-6)
+
+
+@pytest.mark.parametrize("negatives", [0, 20])
+@pytest.mark.parametrize("p", EXPONENTS)
+def test_the_exact_gap_is_that_of_the_whole_kernel_matrix(p, negatives):
+    X, y = sample(negatives=negatives)
+    cost = np.full(len(X), 0.05)
+    model = LpSVDD(p=p, C=0.05, gamma=0.3, solver="landmarks", landmarks=12).fit(X, y)
+    K = kernel_matrix(X, gamma=0.3)
+    landmarks, coef = model.X_fit_, model.centre_coef_
+    d = 1.0 - 2.0 * kernel_matrix(X, landmarks, gamma=0.3) @ coef
+    d += coef @ kernel_matrix(landmarks, gamma=0.3) @ coef
+    np.testing.assert_allclose(model.distance_fit_, d, atol=1e-9)
+    primal = objective(model, d, y, cost)
+    optimum = solve(K, y, p=p, c=cost)
+    assert primal >= optimum.primal * (1.0 - 1e-9)  # a restriction
+    dual = dual_by_hand(model.alpha_, y, K, p, cost)
+    s = unit(K, p, cost[y > 0])
+    gap = (primal - dual) / (s + abs(primal))
+    assert gap == pytest.approx(model.duality_gap_, rel=1e-4, abs=1e-9)
+    assert gap > 1e-4 > 1e-9 >= model.restricted_gap_  # twelve landmarks do not span the centre
+    # The restricted gap, from the kernel between points and landmarks only.
+    inside = kernel_matrix(X, landmarks, gamma=0.3)
+    projected = inside @ np.linalg.solve(kernel_matrix(landmarks, gamma=0.3), inside.T)
+    beta = y * model.alpha_
+    restricted = dual + float(beta @ K @ beta - beta @ projected @ beta)
+    assert (primal - restricted) / (s + abs(primal)) <= 2e-9
+
+
+@pytest.mark.parametrize("p", [1.0, 1.2, 2.0, 5.0])
+def test_a_sample_of_many_rows_and_all_of_them_end_at_the_same_ball(p, monkeypatch):
+    X, y = sample(4000, negatives=100)
+    landmarks = choose_landmarks(X, 30, gamma=0.3)
+    options = {"p": p, "C": 0.02, "gamma": 0.3, "solver": "landmarks", "landmarks": landmarks}
+    at_once = LpSVDD(**options).fit(X, y)
+    monkeypatch.setattr("lpsvdd.solver._landmarks.SAMPLE", 500)
+    in_rounds = LpSVDD(**options).fit(X, y)
+    assert in_rounds.restricted_gap_ <= 1e-9
+    np.testing.assert_allclose(in_rounds.score_samples(X), at_once.score_samples(X), atol=3e-6)
+    np.testing.assert_array_equal(in_rounds.slack_ > 1e-5, at_once.slack_ > 1e-5)
+
+
+@pytest.mark.parametrize("p", [2.0, 2.5, 20.0])
+def test_newton_in_passes_where_memory_is_short(p, monkeypatch, capsys):
+    X, y = sample(3000, negatives=100)
+    options = {"p": p, "C": 0.01, "gamma": 0.3, "solver": "landmarks", "landmarks": 40}
+    whole = LpSVDD(**options).fit(X, y)
+    monkeypatch.setattr(landmark_fit, "MEMORY", 1e5)
+    model = LpSVDD(verbose=1, **options).fit(X, y)
+    assert "P = " in capsys.readouterr().out  # it went that way
+    assert model.restricted_gap_ <= 1e-9
+    np.testing.assert_allclose(model.score_samples(X), whole.score_samples(X), atol=1e-6)
+    with pytest.raises(MemoryError, match="fewer landmarks"):
+        LpSVDD(**(options | {"p": 1.5})).fit(X, y)
+
+
+def test_weights_are_copies_and_zero_removes():
+    X, y = sample(200)
+    landmarks = X[:30]
+    weight = np.random.default_rng(1).integers(0, 3, size=len(X)).astype(float)
+    options = {"p": 1.5, "C": 0.05, "gamma": 0.3, "solver": "landmarks", "landmarks": landmarks}
+    weighted = LpSVDD(**options).fit(X, y, sample_weight=weight)
+    copies = LpSVDD(**options).fit(np.repeat(X, weight.astype(int), axis=0))
+    np.testing.assert_allclose(weighted.score_samples(X), copies.score_samples(X), atol=1e-6)
+    removed = weight == 0.0
+    assert (weighted.alpha_[removed] == 0.0).all() and len(weighted.slack_) == len(X)
+    d = -weighted.score_samples(X)
+    np.testing.assert_allclose(
+        weighted.slack_, np.maximum(d - weighted.radius_sq_, 0.0), atol=1e-9
+    )
+
+
+def test_copies_among_the_landmarks_and_a_kernel_of_low_rank():
+    X, _ = sample(150)
+    options = {"p": 2.0, "C": 0.05, "solver": "landmarks"}
+    one = LpSVDD(gamma=0.3, landmarks=X[:20], **options).fit(X)
+    many = LpSVDD(gamma=0.3, landmarks=np.repeat(X[:20], 3, axis=0), **options).fit(X)
+    assert len(many.X_fit_) == 20
+    np.testing.assert_allclose(many.score_samples(X), one.score_samples(X), atol=1e-9)
+    poly = {"kernel": "poly", "degree": 2, "gamma": 0.5}
+    few = LpSVDD(landmarks=60, **poly, **options).fit(X)
+    dense = LpSVDD(**(options | {"solver": "dense"}), **poly).fit(X)
+    assert len(few.X_fit_) == 10  # 1 + 3 + 6 monomials in three features
+    np.testing.assert_allclose(few.score_samples(X), dense.score_samples(X), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("p", [1.0, 1.2, 2.0])
+def test_a_linear_kernel_needs_no_landmarks(p):
+    X, y = sample(300, negatives=10)
+    X += 1e4  # far from the origin
+    dense = LpSVDD(p=p, C=0.05, kernel="linear", solver="dense").fit(X, y)
+    model = LpSVDD(p=p, C=0.05, kernel="linear", solver="landmarks").fit(X, y)
+    np.testing.assert_allclose(model.centre_, dense.centre_, atol=1e-5)
+    np.testing.assert_allclose(model.score_samples(X), dense.score_samples(X), atol=1e-5)
+    assert model.duality_gap_ <= 1e-9 and model.gap_kind_ == "exact"
+
+
+@pytest.mark.parametrize("p", [1.0, 1.2, 2.0])
+def test_nu_is_the_share_outside(p):
+    X, _ = sample(700)
+    model = LpSVDD(p=p, nu=0.1, gamma=0.3, solver="landmarks", landmarks=40).fit(X)
+    outside = np.mean(model.predict(X) < 0)
+    assert outside == pytest.approx(0.1, abs=1.5 / len(X)) if p > 1.0 else outside <= 0.1
+
+
+def test_a_radius_of_zero():
+    X, _ = sample(100)
+    with pytest.warns(UserWarning, match="no point lies inside"):
+        model = LpSVDD(p=1.0, C=0.005, gamma=0.3, solver="landmarks", landmarks=X).fit(X)
+    with pytest.warns(UserWarning, match="no point lies inside"):
+        dense = LpSVDD(p=1.0, C=0.005, gamma=0.3, solver="dense").fit(X)
+    np.testing.assert_allclose(model.score_samples(X), dense.score_samples(X), atol=1e-8)
+    assert 0.0 <= model.duality_gap_ <= 1e-9
+
+
+def test_the_certificate_may_be_sampled_or_left_out():
+    X, _ = sample(800)
+    options = {"p": 2.0, "C": 0.02, "gamma": 0.3, "solver": "landmarks", "landmarks": 15}
+    exact = LpSVDD(certificate="exact", **options).fit(X)
+    sampled = LpSVDD(certificate="sampled", **options).fit(X)
+    none = LpSVDD(certificate="none", **options).fit(X)
+    assert (exact.gap_kind_, sampled.gap_kind_) == ("exact", "sampled")
+    assert sampled.duality_gap_ == pytest.approx(exact.duality_gap_, rel=0.3)
+    assert np.isnan(none.duality_gap_) and none.gap_kind_ == "not computed"
+    assert none.restricted_gap_ <= 1e-9
+
+
+def test_float32_and_memory_mapped_rows(tmp_path):
+    X = sample(3000)[0].astype(np.float32)
+    np.save(tmp_path / "X.npy", X)
+    landmarks = X[:25].astype(float)
+    options = {"p": 1.2, "C": 0.02, "gamma": 0.3, "solver": "landmarks", "landmarks": landmarks}
+    model = LpSVDD(**options).fit(np.load(tmp_path / "X.npy", mmap_mode="r"))
+    double = LpSVDD(**options).fit(X.astype(float))
+    np.testing.assert_allclose(model.score_samples(X), double.score_samples(X), atol=1e-9)
+
+
+def test_what_can_be_done_with_the_model(tmp_path):
+    X, _ = sample(400)
+    others = sample(30, seed=5)[0]
+    model = LpSVDD(p=2.0, C=0.05, gamma=0.3, solver="landmarks", landmarks=others).fit(X)
+    lpsvdd.save(model, tmp_path / "model.lpsvdd")
+    again = lpsvdd.load_model(tmp_path / "model.lpsvdd")
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+    found = model.explain(X[:5])
+    np.testing.assert_allclose(
+        found.base + np.asarray(found.contributions).sum(axis=1), model.score_samples(X[:5])
+    )
+    with pytest.raises(ValueError, match="does not keep them"):
+        nearest_support_vectors(model, X[:5])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # landmarks and kernel were fixed before
+        low, high = model.rejection_risk()
+    outside = np.mean(model.predict(X) < 0)
+    assert low < outside < high
+    chosen = LpSVDD(p=2.0, C=0.05, gamma=0.3, solver="landmarks", landmarks=30).fit(X)
+    with pytest.warns(AssumptionWarning, match="landmarks were chosen"):
+        chosen.rejection_risk()
+    assert bound_of(model, margin=0.5).total > 0.0
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_choices_of_landmarks(method):
+    X, _ = sample(500)
+    rows = choose_landmarks(X, 40, method=method, gamma=0.3)
+    assert rows.shape == (40, 3)
+    model = LpSVDD(p=2.0, C=0.02, gamma=0.3, solver="landmarks", landmarks=rows).fit(X)
+    assert model.duality_gap_ < 0.05
+
+
+def test_pivots_are_no_copies():
+    X = np.repeat(sample(20)[0], 10, axis=0)
+    rows = choose_landmarks(X, 60, gamma=0.3)
+    assert len(np.unique(rows, axis=0)) == len(rows) == 20
+
+
+def test_starved_of_iterations_it_warns():
+    X, _ = sample(300)
+    with pytest.warns(ConvergenceWarning, match="restricted problem"):
+        model = LpSVDD(
+            p=1.2, C=0.05, gamma=0.3, solver="landmarks", landmarks=30, max_iter=2
+        ).fit(X)
+    assert model.restricted_gap_ > 1e-9
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"landmarks": 0}, "whole number >= 1"),
+        ({"landmarks": 2.5}, "whole number >= 1"),
+        ({"landmarks": np.ones((3, 5))}, "rows of 3 features"),
+        ({"landmarks": np.full((3, 3), np.nan)}, "NaN or infinity"),
+        ({"landmarks": 5, "solver": "dense"}, "is for solver='landmarks'"),
+        ({"kernel": "precomputed"}, "needs samples, not a kernel matrix"),
+        ({"kernel": "linear", "landmarks": np.ones((3, 3))}, "leave"),
+        ({"certificate": "perhaps"}, "certificate must be one of"),
+    ],
+)
+def test_bad_input_is_named(options, message):
+    X, _ = sample(50)
+    with pytest.raises(ValueError, match=message):
+        LpSVDD(**({"solver": "landmarks"} | options)).fit(X)
+
+
+def test_bad_samples_are_named():
+    X, y = sample(50)
+    model = LpSVDD(solver="landmarks", landmarks=5)
+    with pytest.raises(ValueError, match="NaN or infinity"):
+        model.fit(np.where(np.arange(50)[:, None] == 7, np.nan, X))
+    with pytest.raises(ValueError, match="overflow"):
+        model.fit(X * 1e200)
+    with pytest.raises(ValueError, match="every positive"):
+        model.fit(X, sample_weight=np.zeros(50))
+    with pytest.raises(ValueError, match="sample_weight must be 50"):
+        model.fit(X, sample_weight=np.ones(4))
