@@ -59,6 +59,7 @@ def tuned_exponent() -> Outcome:
     best = min(found, key=lambda p: found[p].mean)
     facts = {
         "above": len(above),
+        "same": sum(difference.equivalent for difference in found.values()),
         "total": len(found),
         "best": f"{best:.4g}",
         "over_best": weighed(found[best]),

@@ -102,7 +102,7 @@ def label(p: float) -> str:
 @study(
     "Does lp beat each fixed p and the weighted methods over the same range?",
     tasks=partial(splits, first=FRESH),
-    trials=6,
+    trials=20,
     parameters=PARAMETERS,
 )
 def common_range(task: Task) -> list[Row]:
