@@ -165,4 +165,3 @@ def _projected(solve, n: int):
         return g - (float(g.sum()) / total) * column
 
     return projected
-

@@ -35,6 +35,7 @@ from lpsvdd.solver._certificate import (
 )
 from lpsvdd.solver._choice import cache
 from lpsvdd.solver._dense import solve_dense
+from lpsvdd.solver._gram import Gram
 from lpsvdd.solver._problem import Problem
 from lpsvdd.solver._rows import Rows, sample_of
 from lpsvdd.solver._solve import Solution
@@ -44,6 +45,9 @@ FIRST = 500  # points of the sample that gives the first centre
 FEWER = 4  # each sample is so many times smaller than the next
 ROUGHLY = 1e-3  # the gap of a sample's solution
 MOST_ROUNDS = 60
+FEW = 3_000  # points up to which the whole matrix is a way out
+MANY_OUTSIDE = 50  # points from which on, at p = 1, those at the bound are worth fixing
+PATIENCE = 4  # rounds that do not halve the gap
 FINE = 1e-8  # a tolerance from which on further iterations bring out digits of the scores
 SMALL_SET = 500  # points up to which the interior-point method is quickest
 
@@ -82,7 +86,12 @@ def solve_working_set(
         else:
             search = _Rounds(problem, tol, max_iter, verbose)
             value, n_iter = search.run(start)
-            status = OPTIMAL if is_optimal(problem, value, tol) else NOT_CONVERGED
+            optimal = bool(is_optimal(problem, value, tol))
+            if not optimal and problem.n <= FEW:  # multipliers so large that kernel sums cancel
+                problem = Problem(_matrix_of(rows), problem.y, p=p, c=c)
+                value, more, optimal = solve_dense(problem, [], tol, max_iter, None, 2)
+                n_iter += more
+            status = OPTIMAL if optimal else NOT_CONVERGED
     found = in_units_of_k(problem, value)
     if status == NOT_CONVERGED:
         warnings.warn(
@@ -97,6 +106,12 @@ def solve_working_set(
         found.alpha, found.centre, found.radius_sq, found.slack, found.primal, found.dual,
         found.gap, n_iter, status, problem.p, c, None, distances,
     )  # fmt: skip
+
+
+def _matrix_of(rows: Rows) -> Gram:
+    if rows.kernel == "linear":
+        return Gram.of_features(rows.X)
+    return rows.part(np.arange(len(rows)))
 
 
 class _Rounds:
@@ -114,35 +129,41 @@ class _Rounds:
         else:
             alpha = start.alpha
         value = problem.evaluate(alpha if problem.is_boxed else problem.feasible(alpha))
+        if problem.is_boxed and np.count_nonzero(value.signed > 0.0) > MANY_OUTSIDE:
+            value = self._run_box(value)
+            if value.gap <= tol:
+                return value, self.n_iter
         if problem.is_boxed:
-            return self._run_box(value)
-        kept = np.zeros(problem.n, dtype=bool)
+            alpha = problem.feasible(value.alpha)
+            value = value if alpha is value.alpha else problem.evaluate(alpha)
+        kept, fine = np.zeros(problem.n, dtype=bool), False
         for number in range(MOST_ROUNDS):
             self._tell(number, int(kept.sum()), value)
-            done = value.gap <= tol
-            if done and (number or not self.polish):
+            if value.gap <= tol and (fine or not self.polish):
                 break
             kept = self._next_set(value, kept)
-            value = self._solve_on(np.flatnonzero(kept), value)
+            fine = 0.01 * value.gap <= 0.1 * tol
+            value = self._solve_on(np.flatnonzero(kept), value, fine)
         return value, self.n_iter
 
-    def _run_box(self, value: Value) -> tuple[Value, int]:
+    def _run_box(self, value: Value) -> Value:
         """p = 1: multipliers at the bound are fixed (``_box``)."""
         problem = self.problem
         box, size = Box(problem, value.signed), 0
-        value = box.value
+        value, best, since = box.value, np.inf, 0
         for number in range(MOST_ROUNDS):
             self._tell(number, size, value)
-            done = value.gap <= self.tol
-            if done and (number or not self.polish):
+            since = 0 if value.gap < 0.5 * best else since + 1
+            best = min(best, value.gap)
+            if value.gap <= self.tol or since > PATIENCE:
                 break
             value, n_iter, size = box.round(self.tol, self.max_iter)
             self.n_iter += n_iter
-        if self.polish and done:  # a last round for the digits that the gap does not show
+        if self.polish and value.gap <= self.tol:  # for the digits that the gap does not show
             last, n_iter, size = box.round(self.tol, self.max_iter, self.polish)
             self.n_iter += n_iter
             value = last if last.gap <= self.tol else value
-        return value, self.n_iter
+        return value
 
     def _tell(self, number: int, size: int, value: Value) -> None:
         if self.verbose:
@@ -177,26 +198,34 @@ class _Rounds:
         wanted[rest] = True
         return wanted
 
-    def _solve_on(self, rows: np.ndarray, value: Value) -> Value:
+    def _solve_on(self, rows: np.ndarray, value: Value, fine: bool) -> Value:
         problem = self.problem
         if problem.p >= 2.0 and len(rows) > SMALL_SET:
-            return self._solve_by_newton(rows, value)
+            return self._solve_by_newton(rows, value, fine)
         part = problem.part(rows)
         start = value.alpha[rows]
         starts = []
         if start.any():
             starts = [Start(part.feasible(start), value.radius_sq / problem.inv_scale)]
-        tol = max(0.1 * self.tol, min(1e-3, 1e-2 * value.gap))
-        found, n_iter, _ = solve_dense(part, starts, tol, self.max_iter, None, self.polish)
+        tol, polish = self._precision(value, fine)
+        found, n_iter, _ = solve_dense(part, starts, tol, self.max_iter, None, polish)
         self.n_iter += n_iter
         alpha = np.zeros(problem.n)
         alpha[rows] = found.alpha
         return problem.evaluate(problem.feasible(alpha))
 
-    def _solve_by_newton(self, rows: np.ndarray, value: Value) -> Value:
+    def _precision(self, value: Value, fine: bool) -> tuple[float, int]:
+        """Tolerance and polish of a round: no finer than the points left out allow."""
+        if fine:
+            return 0.1 * self.tol, self.polish
+        return max(0.1 * self.tol, min(1e-3, 0.01 * value.gap)), 0
+
+    def _solve_by_newton(self, rows: np.ndarray, value: Value, fine: bool) -> Value:
         problem = self.problem
-        tol, most, polish = 0.2 * self.tol, self.max_iter, self.polish // 2
+        tol, polish = self._precision(value, fine)
+        most = self.max_iter
         if 2 * len(rows) > problem.n:
+            polish = self.polish // 2
             found, n_iter = newton_on_support(problem, value.alpha, self.tol, most, polish)
             self.n_iter += n_iter
             return found
