@@ -5,12 +5,19 @@ Reading order: ``_problem`` (the derivation), ``_arithmetic`` (its terms, for on
 (the method), ``_feature_space`` and ``_centre`` (the same where kernel sums cancel),
 ``_certificate`` (what may be called optimal), ``_dense`` (one problem), ``_batch`` (many small
 problems at once), ``_solve`` (the two functions for users), ``_share`` (the cost for a share
-outside), ``_nonnegative`` (R2 >= 0 as printed).
+outside), ``_nonnegative`` (R2 >= 0 as printed). For many points: ``_rows`` (kernel values on
+demand), ``_working_set`` with ``_box`` (p = 1) and ``_support_newton`` (p >= 2), ``_choice`` (which
+solver, and its memory).
 """
 
 from lpsvdd.solver._certificate import Certificate, certify
 from lpsvdd.solver._gram import Gram
 from lpsvdd.solver._problem import Problem
+from lpsvdd.solver._rows import Rows
 from lpsvdd.solver._solve import Solution, solve, solve_path
+from lpsvdd.solver._working_set import solve_path_large, solve_working_set
 
-__all__ = ["Certificate", "Gram", "Problem", "Solution", "certify", "solve", "solve_path"]
+__all__ = [
+    "Certificate", "Gram", "Problem", "Rows", "Solution", "certify", "solve", "solve_path",
+    "solve_path_large", "solve_working_set",
+]  # fmt: skip

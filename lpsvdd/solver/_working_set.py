@@ -17,11 +17,13 @@ The first centre is that of a small sample with costs scaled to the same total.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from lpsvdd._validation import check_tolerance
+from lpsvdd._validation import check_costs, check_labels, check_tolerance
 from lpsvdd.solver._arithmetic import Value
 from lpsvdd.solver._batch import Start
 from lpsvdd.solver._box import Box
@@ -106,6 +108,48 @@ def solve_working_set(
         found.alpha, found.centre, found.radius_sq, found.slack, found.primal, found.dual,
         found.gap, n_iter, status, problem.p, c, None, distances,
     )  # fmt: skip
+
+
+def solve_path_large(
+    rows: Rows,
+    y=None,
+    *,
+    ps: Iterable[float],
+    cs: Iterable[float],
+    c_neg: Iterable[float] | None = None,
+    sample_weight=None,
+    tol: float = 1e-9,
+    max_iter: int = 200,
+    verbose: int = 0,
+) -> list[Solution]:
+    """``solve_path`` on rows: a whole grid on one set of points, without their matrix.
+
+    The solutions come in the order of product(ps, cs, c_neg), as those of ``solve_path``. Each
+    starts from the neighbour solved before it: its centre tells who is near the surface.
+
+    Parameters
+    ----------
+    rows : Rows
+        Points with their kernel, ``Rows(X, kernel="rbf", gamma=0.1)``.
+    y, ps, cs, c_neg, sample_weight, tol, max_iter : as in ``solve_path``
+    verbose : int
+        1 prints a line for each round of each cell.
+    """
+    n = len(rows)
+    y = check_labels(y, n)
+    weight = np.ones(n) if sample_weight is None else check_costs(sample_weight, n)
+    ps, others = list(ps), [None] if c_neg is None else list(c_neg)
+    pairs = [(c, minus) for c in cs for minus in others]
+    found: dict[tuple[int, int], Solution] = {}
+    for i, p in enumerate(ps):
+        for j, (c, minus) in enumerate(pairs):
+            costs = np.where(y > 0.0, c, c if minus is None else minus) * weight
+            start = found.get((i, j - 1), found.get((i - 1, j)))
+            solution = solve_working_set(
+                rows, y, p=p, c=costs, tol=tol, max_iter=max_iter, verbose=verbose, start=start
+            )
+            found[i, j] = replace(solution, c=c, c_neg=minus)
+    return list(found.values())
 
 
 def _matrix_of(rows: Rows) -> Gram:
