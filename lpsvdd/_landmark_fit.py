@@ -24,8 +24,8 @@ from lpsvdd._validation import (
 from lpsvdd.kernels import DISTANCE_RULES, MANY, kernel_diagonal, kernel_matrix, resolve_gamma
 from lpsvdd.solver._blocks import ArrayBlocks, DaskBlocks, blocks_of, is_dask
 from lpsvdd.solver._chart import Axes, Landmarks
-from lpsvdd.solver._landmark_choice import DEFAULT, POOL, choose_landmarks
 from lpsvdd.solver._choice import available_memory
+from lpsvdd.solver._landmark_choice import DEFAULT, POOL, choose_landmarks
 from lpsvdd.solver._landmarks import MEMORY, LandmarkSolver, Restricted
 from lpsvdd.solver._share import costs_of, search, solve_share
 

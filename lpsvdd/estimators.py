@@ -76,9 +76,17 @@ class LpSVDD(KernelOneClass):
     solver : {"auto", "dense", "working-set", "landmarks"}, default="auto"
         "dense" works on the n x n kernel matrix. "working-set" never builds it: it solves on the
         samples that matter and certifies the result on all; the answer is the same. "landmarks"
-        restricts the centre to the span of some samples. "auto" is "dense" up to 2,000 samples.
+        restricts the centre to the span of some samples: time and memory grow with n alone, X may
+        be a dask array, and the ball is a ball of the exact problem, whose optimum it bounds from
+        above. "auto" is "dense" up to 2,000 samples, "landmarks" for dask arrays or if
+        ``landmarks`` is given, else "working-set".
     landmarks : int or array of shape (m, n_features), optional
-        For solver="landmarks": how many, or which.
+        For solver="landmarks": how many, or which; 300 by default, chosen by
+        :func:`lpsvdd.solver.choose_landmarks`. A linear kernel needs none.
+    certificate : {"auto", "exact", "sampled", "none"}, default="auto"
+        For solver="landmarks": how ``duality_gap_`` is found. "exact" takes half as many kernel
+        values as pairs of support vectors, "sampled" estimates it from some of them. "auto" is
+        "exact" up to 14,000 support vectors; ``gap_kind_`` says which it was.
     verbose : int, default=0
         1 prints a line for each round of a large solver: size of the set and gap.
     n_jobs : int, optional
@@ -112,7 +120,15 @@ class LpSVDD(KernelOneClass):
     offset_ : float
         decision_function = score_samples - offset_; with contamination=None it is -surface_sq_.
     duality_gap_ : float
-        (P - D)/(1 + |P|) of the scaled problem.
+        (P - D)/(1 + |P|) of the scaled problem, always that of the exact kernel. With landmarks it
+        bounds what the restriction costs too; NaN if it was not asked for.
+    restricted_gap_, gap_kind_ : float, str; for solver="landmarks" only
+        The gap of the restricted problem, which is brought below ``tol``; and whether
+        ``duality_gap_`` is "exact", "sampled" (an estimate, two standard errors added: no bound) or
+        "not computed".
+    distance_fit_ : ndarray of shape (n_samples,), for solver="landmarks" only
+        Squared distances of the training samples, which are not kept: ``X_fit_`` holds the
+        landmarks, all of ``centre_rows_``.
     n_iter_ : int
         Interior-point iterations (1 is reported where none was needed).
     gamma_ : float or None
@@ -191,6 +207,7 @@ class LpSVDD(KernelOneClass):
         Parameters
         ----------
         X : array of shape (n_samples, n_features), or the square kernel matrix if precomputed.
+            A dask array is read block by block (solver "landmarks"); so is a memory-mapped array.
         y : array of shape (n_samples,), optional
             +1 for targets, -1 for labelled outliers. None: all targets.
         sample_weight : array of shape (n_samples,), optional

@@ -295,7 +295,6 @@ class LandmarkSolver:
             RADIUS_ZERO,
         )  # fmt: skip
 
-
     # -- the exact kernel -------------------------------------------------------------------
 
     def exact_gap(self, found: Restricted, how: str = "auto") -> tuple[float, str]:

@@ -135,9 +135,7 @@ def test_weights_are_copies_and_zero_removes():
     removed = weight == 0.0
     assert (weighted.alpha_[removed] == 0.0).all() and len(weighted.slack_) == len(X)
     d = -weighted.score_samples(X)
-    np.testing.assert_allclose(
-        weighted.slack_, np.maximum(d - weighted.radius_sq_, 0.0), atol=1e-9
-    )
+    np.testing.assert_allclose(weighted.slack_, np.maximum(d - weighted.radius_sq_, 0.0), atol=1e-9)
 
 
 def test_copies_among_the_landmarks_and_a_kernel_of_low_rank():
@@ -247,9 +245,9 @@ def test_pivots_are_no_copies():
 def test_starved_of_iterations_it_warns():
     X, _ = sample(300)
     with pytest.warns(ConvergenceWarning, match="restricted problem"):
-        model = LpSVDD(
-            p=1.2, C=0.05, gamma=0.3, solver="landmarks", landmarks=30, max_iter=2
-        ).fit(X)
+        model = LpSVDD(p=1.2, C=0.05, gamma=0.3, solver="landmarks", landmarks=30, max_iter=2).fit(
+            X
+        )
     assert model.restricted_gap_ > 1e-9
 
 
