@@ -49,6 +49,7 @@ INNER = 0.3  # share of the tolerance that the active rows may use
 MEMORY = 2.5e9  # bytes for coordinates; a machine may have less (``lpsvdd._landmark_fit``)
 NUMBER = 8  # bytes
 PAIRS_AT_MOST = 10**8  # kernel values for the exact gap, where none other is asked for
+ROWS_AT_MOST = 1_000  # of a sampled gap
 NO_MATRIX = np.empty((0, 0))
 
 
@@ -315,7 +316,8 @@ class LandmarkSolver:
         if how == "exact":
             lost = max(self.chart.lost(X, beta), 0.0)
         else:
-            lost = self.chart.lost_in_sample(X, beta, max(PAIRS_AT_MOST // len(support), 30))
+            size = min(max(PAIRS_AT_MOST // len(support), 30), ROWS_AT_MOST)
+            lost = self.chart.lost_in_sample(X, beta, size)
         if found.status == RADIUS_ZERO:  # P is total cost times the mean distance
             lost *= found.primal / max(float(found.alpha @ found.distances), 1e-300)
         return float(found.gap + lost / (found.unit + abs(found.primal))), how
