@@ -1,9 +1,9 @@
-"""How long the ball on landmarks takes, beside SGDOneClassSVM on Nystroem features.
+"""The ball on landmarks beside SGDOneClassSVM on Nystroem features, on real anomaly sets.
 
-Every measurement runs in a process of its own, on one thread: seconds of processor time, features
-included, and the peak of its memory. Synthetic cases are five Gaussian clusters in ten dimensions;
-real ones are anomaly sets (``replication.adbench``), fitted on all rows without their labels and
-judged by the area under the ROC curve of those labels.
+``python -m replication.benchmark.landmarks`` needs the files of ``replication.adbench``. A set is
+fitted on all its rows without their labels and judged by the area under the ROC curve of those
+labels. Every measurement runs in a process of its own, on one thread: seconds of processor time,
+features included, and the peak of its memory. Synthetic sizes are in ``scale``.
 """
 
 from __future__ import annotations
@@ -23,32 +23,25 @@ REAL = ("cover", "skin", "ALOI", "campaign")
 
 @dataclass(frozen=True)
 class Case:
-    """One fit: a contestant on one data set."""
+    """One fit: a contestant on one set."""
 
-    data: str  # "clusters" or a real set
-    n: int  # rows; 0: all there are
+    data: str
     m: int
     p: float
     contestant: str  # "landmarks" or "sgd-nystroem"
 
 
-def cases(*, large: bool = True) -> list[Case]:
-    """The table of the benchmark."""
-    sizes = [(300_000, 300), (1_000_000, 300)] if large else [(20_000, 100)]
-    found: list[Case] = []
-    found += [Case("clusters", n, m, p, "landmarks") for n, m in sizes for p in (1.0, 1.2, 2.0)]
-    found += [Case("clusters", n, m, 2.0, "sgd-nystroem") for n, m in sizes]
-    for name in REAL if large else ():
-        found += [Case(name, 0, 300, 2.0, who) for who in ("landmarks", "sgd-nystroem")]
-        found.append(Case(name, 0, 300, 1.2, "landmarks"))
-    return found
+def cases() -> list[Case]:
+    """All measurements."""
+    each = ((2.0, "sgd-nystroem"), (2.0, "landmarks"), (1.2, "landmarks"))
+    return [Case(name, 300, p, who) for name in REAL for p, who in each]
 
 
 def measure(case: Case, timeout: float = 1800.0) -> dict:
     """The row of a case, measured in a process of its own."""
     one = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     run = subprocess.run(
-        [sys.executable, "-m", __name__, json.dumps(asdict(case))],
+        [sys.executable, "-m", "replication.benchmark.landmarks", json.dumps(asdict(case))],
         env=os.environ | one, capture_output=True, text=True, timeout=timeout, check=True,
     )  # fmt: skip
     return json.loads(run.stdout.splitlines()[-1])
@@ -56,7 +49,7 @@ def measure(case: Case, timeout: float = 1800.0) -> dict:
 
 def run_case(case: Case) -> dict:
     """The row of a case, in this process."""
-    X, y = _data(case)
+    X, y = _data(case.data)
     n = len(X)
     gamma = 1.0 / (X.shape[1] * float(X.var()))
     row: dict = asdict(case) | {"n": n, "features": X.shape[1]}
@@ -85,27 +78,25 @@ def run_case(case: Case) -> dict:
         ).fit(X)
         row["seconds"] = time.process_time() - started
     row["peak_mib"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
-    if y is not None:
-        from sklearn.metrics import roc_auc_score
+    from sklearn.metrics import roc_auc_score
 
-        parts = [model.score_samples(part) for part in np.array_split(X, n // 50_000 + 1)]
-        row["auc"] = float(roc_auc_score(~y, np.concatenate(parts)))
+    parts = [model.score_samples(part) for part in np.array_split(X, n // 50_000 + 1)]
+    row["auc"] = float(roc_auc_score(~y, np.concatenate(parts)))
     return row
 
 
-def _data(case: Case) -> tuple[np.ndarray, np.ndarray | None]:
-    """Rows, scaled to unit variance, and labels (True: anomaly) of a real set."""
-    if case.data == "clusters":
-        random = np.random.default_rng(0)
-        centres = 3.0 * random.normal(size=(5, 10))
-        return centres[random.integers(5, size=case.n)] + random.normal(size=(case.n, 10)), None
+def _data(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Rows, scaled to unit variance, and labels (True: anomaly)."""
     from replication.adbench import load
 
-    X, y = load(case.data)
+    X, y = load(name)
     scale = X.std(axis=0)
-    X = (X - X.mean(axis=0))[:, scale > 0.0] / scale[scale > 0.0]
-    return X, y
+    return (X - X.mean(axis=0))[:, scale > 0.0] / scale[scale > 0.0], y
 
 
 if __name__ == "__main__":
-    print(json.dumps(run_case(Case(**json.loads(sys.argv[1])))))
+    if len(sys.argv) > 1:
+        print(json.dumps(run_case(Case(**json.loads(sys.argv[1])))))
+    else:
+        for one in cases():
+            print(measure(one), flush=True)
