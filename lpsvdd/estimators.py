@@ -144,6 +144,8 @@ class LpSVDD(KernelOneClass):
     -----
     ``sample_weight`` multiplies the cost: weight 2 is the same as two copies, weight 0 removes the
     sample. scikit-learn's outlier detectors ignore y; this one reads it when it holds -1.
+    Far from the data, where a sum of Gaussian kernel values is lost beside 1, scores differ in the
+    twelfth digit only; they still rank rows by that sum (``lpsvdd.kernels.rbf_distances``).
 
     References
     ----------

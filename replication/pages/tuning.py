@@ -326,8 +326,9 @@ def tuning_facts(
         "tune_share_width": _with_interaction(shares, "width"),
         "tune_share_nu": _with_interaction(shares, "share ν"),
         "tune_share_p": _with_interaction(shares, "exponent p"),
-        "tune_spread_widest": f"{np.ptp(curve.iloc[0]):.1f}",
-        "tune_spread_best": f"{np.ptp(curve.loc[curve[2.0].idxmax()]):.1f}",
+        "tune_spread_widest": f"{np.ptp(curve.iloc[0].drop(0.0)):.1f}",
+        "tune_spread_best": f"{np.ptp(curve.loc[curve[2.0].idxmax()].drop(0.0)):.2f}",
+        "tune_gain_width": f"{curve[2.0].max() - curve[2.0].iloc[0]:.1f}",
         "tune_best_width": f"{curve[2.0].idxmax():g}",
         "tune_contaminated_sets": mixed["dataset"].nunique(),
     }  # fmt: skip

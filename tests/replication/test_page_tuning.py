@@ -44,7 +44,10 @@ def mixed_rows():
 
 
 def criteria_rows():
-    """AUC 90 at width 8, two points less a step; the default finds it, others are one step off."""
+    """AUC 90 at width 8, two points less a step wider, one a step narrower.
+
+    The default criterion finds it, others are one step too narrow.
+    """
     lines = []
     for name in NAMES:
         for trial in range(2):
@@ -53,7 +56,8 @@ def criteria_rows():
                 values = {c: -abs(np.log2(width) - 4) for c in study.CRITERION_COLUMNS}
                 values["artificial-outliers"] = -steps
                 values["consistency"] = 0.0  # of equals the widest
-                row = {"dataset": name, "trial": trial, "width": width, "auc": 90 - 2 * steps}
+                auc = 90 - steps * (2 if width < 8 else 1)
+                row = {"dataset": name, "trial": trial, "width": width, "auc": auc}
                 lines.append(row | values)
     return pd.DataFrame(lines)
 
@@ -111,14 +115,14 @@ def test_contamination_is_one_column_a_share():
 def test_regret_is_what_the_choice_loses():
     rows = criteria_rows()
     lost = tuning.regret(rows)
-    assert (lost["artificial-outliers"] == 0.0).all() and (lost["likelihood"] == 2.0).all()
+    assert (lost["artificial-outliers"] == 0.0).all() and (lost["likelihood"] == 1.0).all()
     assert (lost["consistency"] == 6.0).all()  # width 1 of 1 to 64
     assert (tuning.regret(rows, study.WIDTHS)["consistency"] == 8.0).all()  # width 1/2
     assert (lost[tuning.ALWAYS] == 2.0).all()
-    assert lost[tuning.RANDOM].to_numpy() == pytest.approx(2.0 * np.mean([3, 2, 1, 0, 1, 2, 3]))
+    assert lost[tuning.RANDOM].to_numpy() == pytest.approx(np.mean([6, 4, 2, 0, 1, 2, 3]))
     table = tuning.regret_table(rows, "held out")
     assert table.index[0] == "artificial-outliers" and table["mean"].is_monotonic_increasing
-    assert table.loc["likelihood", ["over the default", "over_low"]].tolist() == [2.0, 2.0]
+    assert table.loc["likelihood", ["over the default", "over_low"]].tolist() == [1.0, 1.0]
     assert len(tuning.kinds_alone(rows)) == 10
     assert set(CRITERIA) < set(tuning.NAMES_OF_CRITERIA)
     assert set(WIDTHS) < set(study.WIDTHS)
