@@ -111,6 +111,11 @@ def allowed(repetitions: Any, beta: float) -> Any:
     return binom.isf(LEVEL, repetitions, beta) / repetitions
 
 
+def power(repetitions: int, beta: float, misses: float = 0.08) -> float:
+    """Probability that a cell with this true share of misses is called a failure."""
+    return float(binom.sf(binom.isf(LEVEL, repetitions, beta), repetitions, misses))
+
+
 def judged_coverage(coverage: pd.DataFrame) -> pd.DataFrame:
     """The table with misses on both sides together, and whether the cell fails, for each beta."""
     table = coverage.copy()
@@ -131,6 +136,7 @@ def coverage_facts(coverage: pd.DataFrame) -> Facts:
         "cover_repetitions": int(table["repetitions"].min()),
         "cover_runs": int(table["repetitions"].sum()),
         "cover_misses": round((table["repetitions"] * table[f"misses_{low:g}"]).sum()),
+        "cover_power": power(int(table["repetitions"].min()), low),
         "cover_failures": int(table[[f"fails_{beta:g}" for beta in BETAS]].to_numpy().sum()),
         "cover_worst": 100 * table[f"misses_{low:g}"].max(),
         "cover_worst_half": 100 * table[f"misses_{high:g}"].max(),

@@ -146,6 +146,7 @@ def time_facts(timed: pd.DataFrame, tables: dict[str, pd.DataFrame]) -> Facts:
     exact = 100 * (timed["cvxpy_status"] == "optimal").groupby(timed["setting"]).mean()
     return {
         "time_splits": tables["pure"]["trial"].nunique(),
+        "time_splits_negatives": tables["negatives"]["trial"].nunique(),
         "time_pure": here["pure"],
         "time_negatives": here["negatives"] / 60,
         "time_cvxpy_pure": there["pure"] / 60,

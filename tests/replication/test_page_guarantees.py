@@ -74,6 +74,7 @@ def test_a_cell_fails_from_74_misses_of_a_thousand_on():
     judged = risk_of_rejection.judged_coverage(pd.DataFrame(rows))
     assert judged["fails_0.05"].tolist() == [False, False, True]
     assert not judged["fails_0.5"].any()
+    assert risk_of_rejection.power(1000, 0.05) == pytest.approx(0.77, abs=0.01)  # as planned
     half = risk_of_rejection.judged_coverage(pd.DataFrame([cell(**{"below_0.5": 0.5})]))
     assert half["fails_0.5"].all()
 
