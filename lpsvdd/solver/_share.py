@@ -190,6 +190,11 @@ def search(
     d = d_mean
     if spread <= TIE * float(np.abs(d).max()):  # all targets coincide: any unit of length will do
         spread = 1.0
+    if abs((p - 1.0) * math.log(spread)) > LOG_LARGEST:
+        raise ValueError(
+            f"squared distances near {spread:.3g} to the power p - 1 = {p - 1.0:g} are beyond floats, "
+            "and with them the C that leaves a share nu outside; rescale the samples (or K)"
+        )
     shell = SHELL * spread
     lightest = min(1.0, float(weight[positive].min()))
     log_hard = min(-math.log(p * lightest) - (p - 1.0) * math.log(shell), LOG_LARGEST)
