@@ -140,7 +140,8 @@ class KernelOneClass(OutlierMixin, BaseEstimator):
         """
         need = (
             "score compares with labels: y must hold both +1 (targets) and -1 (outliers); "
-            "LpSVDDCV chooses parameters without labels"
+            "folds with both come from lpsvdd.selection.TargetFolds, "
+            "and LpSVDDCV chooses parameters without labels"
         )
         if y is None:
             raise ValueError(need)

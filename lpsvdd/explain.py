@@ -103,7 +103,7 @@ class Explanation:
 class Neighbours(NamedTuple):
     """Support vectors nearest to some rows, nearest first; one line a row."""
 
-    index: np.ndarray
+    index: np.ndarray  # type: ignore[assignment]  # nobody asks for the place of an array in it
     """Which training rows they are."""
     distance: np.ndarray
     """Distance in the feature space of the kernel."""

@@ -173,7 +173,8 @@ def solve_primal(
     problem = cp.Problem(cp.Minimize(b + cp.sum_squares(centre) + penalty), [outside])
 
     def read() -> tuple[np.ndarray, float, float]:
-        radius_sq = float(b.value) + float(centre.value @ centre.value)
+        a = np.asarray(centre.value, dtype=float)
+        radius_sq = float(np.asarray(b.value)) + float(a @ a)
         return np.asarray(outside.dual_value, dtype=float), unit * radius_sq, unit * problem.value
 
     return _run(problem, solver, options, read, len(K), started)
@@ -202,7 +203,7 @@ def _solve_dual(
         power = (1.0 - 1.0 / p) * np.where(
             costs * p <= 1.0, costs * p, _power(costs * p, -1.0 / (p - 1.0))
         )
-    if not (np.isfinite(unit) and np.all(np.isfinite(power))):
+    if not (np.isfinite(unit) and (power is None or np.isfinite(power).all())):
         return _overflow(len(K), solver, started)
     v = cp.Variable(len(K), nonneg=True)
     signed = y * step
@@ -216,7 +217,7 @@ def _solve_dual(
     problem = cp.Problem(cp.Maximize(objective), constraints)
 
     def read() -> tuple[np.ndarray, float, float]:
-        alpha = step * v.value
+        alpha = step * np.asarray(v.value, dtype=float)
         b = unit * float(constraints[0].dual_value)
         radius_sq = b + float((y * alpha) @ K @ (y * alpha))
         return alpha, radius_sq, unit * problem.value

@@ -18,7 +18,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any
 
 BLOCK = 4096
 """Rows held at a time."""
@@ -86,11 +86,11 @@ class CellReader:
     def __init__(self, source: str, *, sep: str | None = None, decimal: str | None = None):
         self.name = "standard input" if source == "-" else Path(source).name
         self.size = None if source == "-" else Path(source).stat().st_size
-        raw: BinaryIO = sys.stdin.buffer if source == "-" else open(source, "rb")
+        raw: Any = sys.stdin.buffer if source == "-" else open(source, "rb")
         self._raw = raw
         buffered = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw)
         packed = buffered.peek(2)[:2] == b"\x1f\x8b"
-        stream: BinaryIO = gzip.GzipFile(fileobj=buffered) if packed else buffered
+        stream = gzip.GzipFile(fileobj=buffered) if packed else buffered
         self._text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
         sample = list(itertools.islice(self._lines(), SAMPLE))
         if any(line.count("\0") for line in sample):

@@ -11,7 +11,7 @@ import gzip
 import io
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -90,15 +90,13 @@ class ScoreWriter:
     A row that could not be scored keeps its line, with empty cells.
     """
 
-    def __init__(
-        self, handle: IO[str], layout: Layout, ids: tuple[str, ...], more: tuple[str, ...]
-    ):
-        clash = sorted({*ids} & {*COLUMNS, *more})
+    def __init__(self, handle: IO[str], layout: Layout, ids: tuple[str, ...], more: Iterable[str]):
+        self._names = (*COLUMNS, *more)
+        clash = sorted({*ids} & {*self._names})
         if clash:
             raise ValueError(f"the id column {clash[0]!r} has the name of a column of the scores")
         self._writer = csv.writer(handle, delimiter=layout.sep, lineterminator="\n")
         self._layout, self._ids = layout, ids
-        self._names = (*COLUMNS, *more)
         self._writer.writerow([*ids, *self._names])
 
     def write(self, rows: Rows, scored: dict[str, np.ndarray]) -> None:

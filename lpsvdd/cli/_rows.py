@@ -104,8 +104,10 @@ class Roles:
         """The roles kept in a model file; None for a model that was saved from Python."""
         if "numeric" not in notes:
             return None
-        lists = {key: tuple(map(str, notes[key])) for key in ("numeric", "categorical", "ids")}
-        return cls(**lists, **{key: notes[key] for key in ("label", "target", "missing")})
+        numeric, categorical, ids = (
+            tuple(map(str, notes[key])) for key in ("numeric", "categorical", "ids")
+        )
+        return cls(numeric, categorical, ids, notes["label"], notes["target"], notes["missing"])
 
     def match(self, header: list[str], table: str) -> tuple[Roles, list[str]]:
         """These roles for another table, and what to tell: columns are found by name.

@@ -109,9 +109,14 @@ def score(
         check_detector(fitted, model)
         with CellReader(data, sep=parse_sep(sep), decimal=parse_decimal(decimal)) as reader:
             roles = Roles.from_notes(read_notes(model)) or _roles(fitted, reader)
-            asked = {"ids": names(identify), "label": label, "target": target}
-            roles = replace(roles, **{key: value for key, value in asked.items() if value})
-            for name in (*asked["ids"], *((label,) if label else ())):
+            ids = names(identify)
+            roles = replace(
+                roles,
+                ids=ids or roles.ids,
+                label=label or roles.label,
+                target=target or roles.target,
+            )
+            for name in (*ids, *((label,) if label else ())):
                 if name not in reader.header:
                     raise ValueError(
                         f"{reader.name} has no column {name!r}; it has {', '.join(reader.header)}"
@@ -122,8 +127,8 @@ def score(
             blocks = tracked(reader, read_blocks(reader, roles, strict_labels=False), quiet=quiet)
             tally = _Tally(reader.name, len(roles.features), keep=plot is not None)
             with open_text(output, force=force) as handle:
-                columns = ("label",) if roles.label is not None else ()
-                columns += ("reasons",) if explain else ()
+                columns = ["label"] if roles.label is not None else []
+                columns += ["reasons"] if explain else []
                 writer = ScoreWriter(handle, reader.layout, roles.ids, columns)
                 for rows, scored in _score(fitted, blocks, roles, skip, explain, notes):
                     writer.write(rows, scored)
@@ -172,7 +177,8 @@ def _score(
     from lpsvdd.cli._model import judge_rows, unseen_categories
 
     fills = roles.missing in (Missing.mean, Missing.median)
-    skipped, unseen = 0, {name: set() for name in roles.categorical}
+    skipped = 0
+    unseen: dict[str, set[str]] = {name: set() for name in roles.categorical}
     for rows in blocks:
         if not fills and not skip:
             refuse_missing(rows, "fill it in, or leave such rows without a score: --missing skip")
@@ -181,7 +187,9 @@ def _score(
         for name, values in unseen_categories(fitted, rows, roles).items():
             unseen[name] |= values
         if rows.y is not None:
-            scored["label"] = np.where(rows.y == 0, None, rows.y.astype(object))
+            known = rows.y.astype(object)
+            known[rows.y == 0] = None
+            scored["label"] = known
         yield rows, scored
     if skipped:
         notes.append(f"{skipped} rows with a missing value have no score")

@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import Iterable, Iterator
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -191,11 +192,11 @@ class LpSVDDCV(OutlierMixin, BaseEstimator):
 
     def _rows(self, X: np.ndarray, rng) -> np.ndarray:
         """The rows that parameters are chosen on."""
-        if not isinstance(self.max_samples, Integral) or self.max_samples < LEAST_ROWS:
+        if not isinstance(self.max_samples, Integral) or int(self.max_samples) < LEAST_ROWS:
             raise ValueError(
                 f"max_samples must be a whole number >= {LEAST_ROWS}, got {self.max_samples!r}"
             )
-        if len(X) <= self.max_samples:
+        if len(X) <= int(self.max_samples):
             return X
         return X[np.sort(rng.choice(len(X), self.max_samples, replace=False))]
 
@@ -285,7 +286,7 @@ def _is_auto(value: object, name: str) -> bool:
     return isinstance(value, str)
 
 
-def _several(value: object, name: str) -> list:
+def _several(value: Any, name: str) -> list:
     """A number or several as a list without repetitions."""
     values = [value] if isinstance(value, Real) else list(np.ravel(value))
     if not values:

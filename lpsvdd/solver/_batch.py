@@ -12,8 +12,8 @@ Nothing here has to succeed: a row whose certificate falls short is handed back 
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -110,21 +110,21 @@ class Batch(Arithmetic):
 
 def solve_batch(
     points: Points,
-    p: Sequence[float],
+    exponents: Sequence[float],
     cost: np.ndarray,
-    starts: Sequence[Sequence[Start]],
+    starts: Sequence[Sequence[Any]],  # of Start or Solution
     tol: float,
     max_iter: int,
 ) -> list[tuple[Certificate | None, int]]:
-    """(certificate or None, iterations) of each cell (p_k, cost[k])."""
+    """(certificate or None, iterations) of each cell (exponents[k], cost[k])."""
     result: list[tuple[Certificate | None, int]] = [(None, 0)] * len(cost)
-    p = np.asarray(p, dtype=float)[:, None]
+    p = np.asarray(exponents, dtype=float)[:, None]
     with np.errstate(all="ignore"):  # a row that overflows has no certificate
         batch = Batch(points, p, cost)
-        easy = np.flatnonzero((p[:, 0] > 1.0) & batch.is_easy())
-        if not len(easy):
+        easy = np.flatnonzero((p[:, 0] > 1.0) & batch.is_easy()).tolist()
+        if not easy:
             return result
-        batch = batch.rows(easy)
+        batch = batch.rows(np.array(easy))
         value = _best_start(batch, [starts[i] for i in easy])
         n_iter = np.zeros(len(easy), dtype=int)
         rest = np.flatnonzero(~(value.gap[:, 0] <= tol))
@@ -139,12 +139,15 @@ def solve_batch(
         ).tolist()
         optimal = np.flatnonzero(is_optimal(batch, value, tol))
     for i in optimal.tolist():
-        found = Certificate(value.alpha[i], *numbers[i], slack[i], centres[i])
-        result[easy[i]] = found, int(n_iter[i])
+        primal, dual, gap, radius_sq = numbers[i]
+        certificate = Certificate(
+            value.alpha[i], primal, dual, gap, radius_sq, slack[i], centres[i]
+        )
+        result[easy[i]] = certificate, int(n_iter[i])
     return result
 
 
-def _best_start(batch: Batch, starts: list[Sequence[Start]]) -> Value:
+def _best_start(batch: Batch, starts: list[Sequence[Any]]) -> Value:
     """For each row the start with the highest dual value, or the weighted mean if it has none."""
     alpha, radius = batch.weighted_mean(), np.full((len(starts), 1), np.nan)
     best = np.full((len(starts), 1), -np.inf)
@@ -205,7 +208,7 @@ class _Systems:
     def __init__(self, batch: Batch, diagonal: np.ndarray, missing: np.ndarray, work) -> None:
         self.total, self.missing = batch.total, missing
         K, scale = batch.gram.K, batch.inv_scale[:, 0].tolist()
-        self.factors = (
+        self.factors: Iterable[np.ndarray | None] = (
             factorise(K, s, row, w.T) for s, row, w in zip(scale, diagonal, work, strict=False)
         )
         self.column: np.ndarray | None = None
@@ -233,7 +236,7 @@ class _Systems:
 
 
 def _rows(value: Value, rows: np.ndarray) -> Value:
-    return Value(*(None if field is None else field[rows] for field in value))
+    return Value._make(None if field is None else field[rows] for field in value)
 
 
 def _put(value: Value, rows: np.ndarray, found: Value) -> None:

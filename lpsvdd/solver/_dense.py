@@ -57,7 +57,8 @@ def solve_dense(
     forms = [_in_kernel_form, _in_feature_form]
     if explicit is not None and explicit.shape[1] <= FEW_FEATURES * problem.n:
         forms.reverse()
-    found, n_iter = None, 0
+    found: Value | None = None
+    n_iter = 0
     with np.errstate(all="ignore"):  # a step into overflow is refused, not warned about
         for form in forms:
             limit = max_iter - n_iter
@@ -72,6 +73,7 @@ def solve_dense(
                 return value, n_iter + more, True
             if found is None or _badness(problem, value) < _badness(problem, found):
                 found = value
+    assert found is not None  # the first form always runs
     return found, n_iter, False
 
 

@@ -46,7 +46,8 @@ def solve_in_features(
 ) -> tuple[Value, int]:
     """The best value found (``evaluate_centre``), and iterations."""
     w = problem.weighted_mean() @ problem.gram.features.Z if start is None else start
-    best, n_iter, before = None, 0, None
+    best: Value | None = None
+    n_iter, before = 0, None
     alphas: list[np.ndarray] = []
     centres: list[tuple[np.ndarray, float]] = []
     for most in MOST_MULTIPLIERS:
@@ -67,8 +68,10 @@ def solve_in_features(
             value = evaluate_centre(problem, alpha, *centre)
             if best is None or abs(value.gap) < abs(best.gap):
                 best = value
+        assert best is not None
         if abs(best.gap) <= tol or n_iter >= max_iter:
             break
+    assert best is not None  # the first guess is always tried
     return best, n_iter
 
 

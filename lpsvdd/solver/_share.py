@@ -26,6 +26,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -144,7 +145,7 @@ def solve_share_large(
         few = solve_share(rows.part(some), p=p, nu=nu, sample_weight=weight, tol=1e-6)
         first = few.cost * ratio
     return search(
-        solve_at, lambda found: found.distances, y, sample_weight, d_mean, first=first,
+        solve_at, lambda found: np.asarray(found.distances), y, sample_weight, d_mean, first=first,
         spread=rows.spread, p=p, nu=nu, c_neg=c_neg,
     )  # fmt: skip
 
@@ -189,6 +190,11 @@ def search(
     d = d_mean
     if spread <= TIE * float(np.abs(d).max()):  # all targets coincide: any unit of length will do
         spread = 1.0
+    if abs((p - 1.0) * math.log(spread)) > LOG_LARGEST:
+        raise ValueError(
+            f"squared distances near {spread:.3g} to the power p - 1 = {p - 1.0:g} are beyond floats, "
+            "and with them the C that leaves a share nu outside; rescale the samples (or K)"
+        )
     shell = SHELL * spread
     lightest = min(1.0, float(weight[positive].min()))
     log_hard = min(-math.log(p * lightest) - (p - 1.0) * math.log(shell), LOG_LARGEST)
@@ -218,7 +224,7 @@ class _Path:
         self.solve_at, self.distances, self.level = solve_at, distances, level
         self.log_hard = log_hard  # of the hard ball
         self.step = 2.0 ** -math.ceil(math.log2(32.0 * max(level.total, 1.0)))
-        self.at: tuple[float, Solution | None, np.ndarray] = 0.0, None, np.empty(0)
+        self.at: tuple[float, Any, np.ndarray] = 0.0, None, np.empty(0)  # no solution yet
 
     def move(self, log_cost: float) -> None:
         """Solve at another cost."""

@@ -156,8 +156,8 @@ def solve_path(
     y = check_labels(y, n)
     weight = 1.0 if sample_weight is None else check_costs(sample_weight, n)
     ps = [check_exponent(p) for p in ps]
-    c_neg = [None] if c_neg is None else list(c_neg)
-    pairs = [(c, minus) for c in cs for minus in c_neg]
+    minuses: list[float | None] = [None] if c_neg is None else list(c_neg)
+    pairs = [(c, minus) for c in cs for minus in minuses]
     cost = [
         np.where(y > 0.0, check_costs(c, n), check_costs(c if minus is None else minus, n)) * weight
         for c, minus in pairs
@@ -165,7 +165,7 @@ def solve_path(
     any_cell = Problem(gram, y, p=2.0, c=1.0)
     work = workspace(n)
     solved: dict[tuple[int, int], Solution] = {}
-    near = partial(_neighbours, solved, columns=len(c_neg), most=largest_total(gram))
+    near = partial(_neighbours, solved, columns=len(minuses), most=largest_total(gram))
     for cells in _waves(any_cell.points, len(ps), len(pairs)):
         starts = [near(i, j) for i, j in cells]
         if len(cells) > 1:

@@ -36,7 +36,7 @@ DECADES = (-8.0, 8.0)  # of the costs
 SEED = 20_260_726
 NOT_CONVERGED_AT_MOST = 0.01
 COLUMNS = (
-    "kernel", "negatives", "problems", "optimal", "radius_zero", "not_converged", "unwarned",
+    "kernel", "negatives", "solutions", "optimal", "radius_zero", "not_converged", "unwarned",
     "exceptions", "wrong", "in_features", "judged_exactly", "largest_gap",
 )  # fmt: skip
 
@@ -170,7 +170,7 @@ def run(numbers: Iterable[int], *, progress: bool = False) -> pd.DataFrame:
 def summary(rows: pd.DataFrame) -> pd.DataFrame:
     """Counts by kernel and presence of negatives (COLUMNS)."""
     rows = rows.assign(
-        problems=1,
+        solutions=1,
         optimal=rows["status"] == "optimal",
         radius_zero=rows["status"] == "radius-zero",
         not_converged=rows["status"] == "not-converged",
@@ -195,7 +195,7 @@ def save(table: pd.DataFrame, path: Path, problems: int) -> None:
     save_table(
         table,
         path,
-        command="make fuzz",
+        command="python -m replication fuzz --save results",
         signature={
             "study": "fuzz",
             "problems": problems,

@@ -176,9 +176,11 @@ def _exact_gap(case: Case, found: Solution) -> tuple[float, float, float]:
 def _lacks_digits(case: Case, found: Solution) -> bool:
     """Whether kernel and alpha, rounded to doubles, are too coarse to judge by."""
     total = float(found.alpha.sum())
+    if total >= MEND_ABOVE:
+        return True
     unit = math.exp(min(_log_scale(case), 700.0)) + abs(found.primal)
     rounding = np.finfo(float).eps * total**2 * float(np.abs(case.K).max())
-    return total >= MEND_ABOVE or (case.power > 0 and rounding > MEND_KERNEL * unit)
+    return case.power > 0 and rounding > MEND_KERNEL * unit
 
 
 def _steepness(case: Case, found: Solution, p, c, s):

@@ -6,10 +6,15 @@ LPSVDD_FUZZ sets their number; ``make fuzz`` runs all of them and stores the cou
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from lpsvdd import solve
+from replication.results import read_record
 from replication.studies import fuzz
+from replication.studies.fuzz_judge import judge
 
 NUMBER = int(os.environ.get("LPSVDD_FUZZ", "200"))
 
@@ -42,3 +47,29 @@ def test_the_problems_are_as_various_as_they_should_be():
     assert min(len(one.case.y) for one in drawn) == 1
     costs = [float(one.case.cost[0]) for one in drawn]
     assert min(costs) < 1e-7 and max(costs) > 1e7
+
+
+def test_the_counts_are_of_the_rows_and_their_record_names_the_command(rows, tmp_path):
+    table = fuzz.summary(rows)
+    assert table["solutions"].sum() == len(rows)
+    assert table["optimal"].sum() == (rows["status"] == "optimal").sum()
+    ended = table[["optimal", "radius_zero", "not_converged", "exceptions"]].sum(axis=1)
+    assert (ended == table["solutions"]).all()
+    fuzz.save(table, tmp_path / "fuzz.csv", NUMBER)
+    record = read_record(tmp_path / "fuzz.csv")
+    assert record["command"] == "python -m replication fuzz --save results"
+    assert record["signature"]["problems"] == NUMBER
+
+
+def test_a_wrong_answer_would_be_found():
+    """The judge sees a centre, a radius or multipliers that belong to another problem."""
+    one = next(p for p in map(fuzz.problem, range(50)) if p.kernel == "rbf" and len(p.case.y) > 9)
+    found = solve(one.case.K, one.case.y, p=one.case.p, c=one.c)
+    assert judge(one.case, found).is_right
+    for change in (
+        {"radius_sq": found.radius_sq + 0.1 * (1.0 + abs(found.radius_sq))},
+        {"alpha": 1.01 * found.alpha},
+        {"alpha": np.roll(found.alpha, 1), "centre": np.roll(found.centre, 1)},
+        {"centre": np.roll(found.centre, 1)},
+    ):
+        assert not judge(one.case, replace(found, **change)).is_right, change.keys()

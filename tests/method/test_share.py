@@ -161,3 +161,10 @@ def test_the_estimator_counts_weights_and_positives():
     rejected = (model.predict(NEAR) < 0) & (Y > 0)
     share_outside = weight[rejected].sum() / weight[Y > 0].sum()
     assert share_outside == pytest.approx(0.2, abs=3.0 / weight[Y > 0].sum())
+
+
+@pytest.mark.parametrize("size", [1e100, 1e-100])
+def test_a_cost_beyond_floats_is_refused_by_its_cause(size):
+    X = size * np.random.default_rng(0).normal(size=(20, 2))
+    with pytest.raises(ValueError, match="squared distances near .* rescale"):
+        LpSVDD(p=20.0, kernel="linear").fit(X)

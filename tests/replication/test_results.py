@@ -41,6 +41,8 @@ def test_the_command_makes_this_table(table: Path) -> None:
     values = dict(zip(options, options[1:], strict=False))
     if command == "bench":
         assert table.stem == "benchmark" and values["--profile"] in PROFILES
+    elif command == "fuzz":
+        assert table.stem == "fuzz" and values["--save"] == "results"
     else:
         assert command == "run" and "--all" in options and values["--save"] == "results"
         named = values.get("--study") or values["--setting"]
