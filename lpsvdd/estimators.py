@@ -76,7 +76,8 @@ class LpSVDD(KernelOneClass):
     solver : {"auto", "dense", "working-set", "landmarks"}, default="auto"
         "dense" works on the n x n kernel matrix. "working-set" never builds it: it solves on the
         samples that matter and certifies the result on all; the answer is the same. "landmarks"
-        restricts the centre to the span of some samples. "auto" is "dense" up to 2,000 samples.
+        restricts the centre to the span of some samples. "auto" is "dense" up to 2,000 samples,
+        "working-set" up to 50,000 (150,000 at p = 1) if the memory is there, then "landmarks".
     landmarks : int or array of shape (m, n_features), optional
         For solver="landmarks": how many, or which.
     verbose : int, default=0
@@ -376,7 +377,7 @@ class LpSVDD(KernelOneClass):
     def _score_linear(self, X):
         return -np.einsum("ij,ij->i", X - self.centre_, X - self.centre_)
 
-    def _natural_offset(self, scores) -> float:
+    def _natural_offset(self, K) -> float:
         return -self.surface_sq_
 
     def _check_parameters(self) -> None:
