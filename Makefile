@@ -76,8 +76,9 @@ pdf: $(READY) ## The rendered book as one PDF, book.pdf (needs Chromium)
 	$(VENV)/bin/jupyter-book build book --config _config.yml --path-output . --builder singlehtml
 	scripts/print_pdf.sh _build/singlehtml/index.html book.pdf
 
-bench: $(READY) ## Time the solver against general-purpose ones
+bench: $(READY) ## Time the solver against general-purpose ones, and on large problems
 	$(RUN) -m replication bench
+	$(RUN) -m replication bench --profile scale
 
 fuzz: $(READY) ## Solve 10,000 odd problems, judged by 60-digit arithmetic (results/fuzz.csv)
 	$(RUN) -m replication fuzz --save results

@@ -87,10 +87,10 @@ class KernelOneClass(OutlierMixin, BaseEstimator):
         self.y_fit_ = y
         self.diag_fit_ = K.diagonal().copy()
         self._fit_kernel(K, y, sample_weight)
-        scores = self._training_scores(K)[y > 0]
         if self.contamination is None:
-            self.offset_ = self._natural_offset(scores)
+            self.offset_ = self._natural_offset(K)
         else:
+            scores = self._training_scores(K)[y > 0]
             weights = None if sample_weight is None else sample_weight[y > 0]
             self.offset_ = weighted_quantile(scores, self.contamination, weights)
         return self
@@ -202,9 +202,9 @@ class KernelOneClass(OutlierMixin, BaseEstimator):
         """Scores of the training samples, whose kernel matrix is at hand."""
         return self._score_kernel(K, self.diag_fit_)
 
-    def _natural_offset(self, scores: np.ndarray) -> float:
+    def _natural_offset(self, K) -> float:
         """Threshold when ``contamination`` is None: accept every positive training sample."""
-        return float(scores.min())
+        return float(self._training_scores(K)[self.y_fit_ > 0].min())
 
     # -- inner workings ---------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ are the landmarks and a few numbers a sample, never the samples.
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -24,7 +24,7 @@ from lpsvdd._validation import (
 from lpsvdd.kernels import DISTANCE_RULES, MANY, kernel_diagonal, kernel_matrix, resolve_gamma
 from lpsvdd.solver._blocks import ArrayBlocks, DaskBlocks, blocks_of, is_dask
 from lpsvdd.solver._chart import Axes, Landmarks
-from lpsvdd.solver._choice import available_memory
+from lpsvdd.solver._choice import available_memory, prefers_landmarks
 from lpsvdd.solver._landmark_choice import DEFAULT, POOL, choose_landmarks
 from lpsvdd.solver._landmarks import MEMORY, LandmarkSolver, Restricted
 from lpsvdd.solver._share import costs_of, search, solve_share
@@ -40,12 +40,18 @@ FIRST = 500  # samples that tell where the search for a share begins
 
 
 def takes_landmarks(model: LpSVDD, X: object) -> bool:
-    """Whether a fit goes this way: it was asked for, or X is a dask array."""
+    """Whether a fit goes this way: it was asked for, X is a dask array, or has very many rows."""
     if model.solver == "landmarks":
         return True
     if is_dask(X) and model.solver != "auto":
         raise ValueError(f"solver={model.solver!r} takes no dask arrays; solver='landmarks' does")
-    return model.solver == "auto" and (model.landmarks is not None or is_dask(X))
+    if model.solver != "auto":
+        return False
+    if model.landmarks is not None or is_dask(X):
+        return True
+    shape = np.shape(X) if hasattr(X, "shape") else ()
+    known = isinstance(model.kernel, str) and model.kernel != "precomputed"
+    return known and len(shape) == 2 and prefers_landmarks(shape[0], model.p, shape[1])
 
 
 def check_landmark_parameters(model: LpSVDD) -> None:
@@ -240,7 +246,7 @@ def _solve(model: LpSVDD, solver: LandmarkSolver, weight, options) -> Restricted
         spread=solver.spread, p=p, nu=model.nu_, c_neg=model.C_neg,
     )  # fmt: skip
     model.C_, model.surface_sq_ = share.cost, share.threshold
-    return share.solution
+    return cast(Restricted, share.solution)
 
 
 # -- what comes out ------------------------------------------------------------------------------

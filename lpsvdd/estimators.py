@@ -78,8 +78,8 @@ class LpSVDD(KernelOneClass):
         samples that matter and certifies the result on all; the answer is the same. "landmarks"
         restricts the centre to the span of some samples: time and memory grow with n alone, X may
         be a dask array, and the ball is a ball of the exact problem, whose optimum it bounds from
-        above. "auto" is "dense" up to 2,000 samples, "landmarks" for dask arrays or if
-        ``landmarks`` is given, else "working-set".
+        above. "auto" is "dense" up to 2,000 samples, "working-set" up to 50,000 (150,000 at p = 1)
+        if the memory is there, then "landmarks"; also for dask arrays or if ``landmarks`` is given.
     landmarks : int or array of shape (m, n_features), optional
         For solver="landmarks": how many, or which; 300 by default, chosen by
         :func:`lpsvdd.solver.choose_landmarks`. A linear kernel needs none.
@@ -395,7 +395,7 @@ class LpSVDD(KernelOneClass):
     def _score_linear(self, X):
         return -np.einsum("ij,ij->i", X - self.centre_, X - self.centre_)
 
-    def _natural_offset(self, scores) -> float:
+    def _natural_offset(self, K) -> float:
         return -self.surface_sq_
 
     def _check_parameters(self) -> None:

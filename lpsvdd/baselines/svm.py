@@ -95,5 +95,5 @@ class KernelSVM(KernelOneClass):
     def _score_kernel(self, Kz, diag):
         return np.einsum("ij,j->i", Kz, self.dual_coef_) + self.intercept_
 
-    def _natural_offset(self, scores):
+    def _natural_offset(self, K):
         return 0.0

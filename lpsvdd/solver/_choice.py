@@ -3,7 +3,7 @@ r"""Which solver for how many samples, and whether its memory is there.
 The dense solver holds the kernel matrix, its shifted copy or factor and a workspace: 3 n^2 numbers.
 The working set holds the points, a matrix of at most a few thousand of them and blocks. Up to SMALL
 samples the matrix is the quickest way and needs 100 MB at most; above, the working set is exact
-too.
+too. Beyond LARGEST samples it takes long, and landmarks are the way that "auto" takes.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from lpsvdd.solver._rows import BLOCK
 SMALL = 2_000  # samples up to which "auto" takes the whole matrix
 CACHE = 100_000_000  # kernel values that a working set may keep: 800 MB,
 SHARE = 0.25  # and of the memory available
+LARGEST = 50_000  # samples up to which "auto" takes a working set; three times as many at p = 1
 NUMBER = 8  # bytes
 
 
@@ -41,6 +42,18 @@ def choose(solver: str, n: int, *, n_features: int, given_matrix: bool = False) 
             f"{_size(memory)} are available: {way}"
         )
     return chosen
+
+
+def prefers_landmarks(n: int, p: float, n_features: int) -> bool:
+    """Whether "auto" gives up exactness: where a working set would take hours or does not fit.
+
+    A working set computes n |S| kernel values a round. At p = 1 most of them serve all rounds.
+    """
+    if n <= SMALL:
+        return False
+    return n > LARGEST * (3 if p == 1.0 else 1) or (
+        needed("working-set", n, n_features) > available_memory()
+    )
 
 
 def needed(solver: str, n: int, n_features: int, given_matrix: bool = False) -> int:

@@ -26,6 +26,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -156,7 +157,9 @@ class LandmarkSolver:
         if whole.is_radius_zero:
             return self._radius_zero(whole)
         w, n_iter = (start, 0) if start is not None else self._on_sample(p, cost, max_iter)
-        best, candidates, b, cold = None, [], None, w is None
+        best: _Value | None = None
+        candidates: list[Any] = []
+        b, cold = None, w is None
         w = np.zeros(self.chart.rank) if w is None else w
         with np.errstate(all="ignore"):  # a step into overflow is refused, not warned about
             for passes in range(1, MOST_ROUNDS + 1):
@@ -183,6 +186,7 @@ class LandmarkSolver:
                     best.w, p, cost, INNER * tol, max_iter - n_iter, polish, first_mu
                 )
                 n_iter += more
+        assert best is not None  # there is at least one pass
         return self._in_units(whole, best, n_iter, passes, tol)
 
     def _wanted(self, outside: int) -> int:

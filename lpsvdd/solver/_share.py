@@ -162,8 +162,8 @@ def costs_of(cost: float, c_neg: float | None, y: np.ndarray, weight: np.ndarray
 
 
 def search(
-    solve_at: Callable[..., Solution],
-    distances: Callable[[Solution], np.ndarray],
+    solve_at: Callable[..., Any],
+    distances: Callable[[Any], np.ndarray],
     y: np.ndarray,
     weight: np.ndarray,
     d_mean: np.ndarray,
@@ -192,8 +192,8 @@ def search(
         spread = 1.0
     if abs((p - 1.0) * math.log(spread)) > LOG_LARGEST:
         raise ValueError(
-            f"squared distances near {spread:.3g} to the power p - 1 = {p - 1.0:g} are beyond floats, "
-            "and with them the C that leaves a share nu outside; rescale the samples (or K)"
+            f"squared distances near {spread:.3g} to the power p - 1 = {p - 1.0:g} are beyond "
+            "floats, and with them the C that leaves a share nu outside; rescale the samples (or K)"
         )
     shell = SHELL * spread
     lightest = min(1.0, float(weight[positive].min()))

@@ -165,6 +165,8 @@ class _Rounds:
         self.problem, self.tol, self.max_iter, self.verbose = problem, tol, max_iter, verbose
         self.polish = 2 if tol <= FINE else 0
         self.n_iter = 0
+        assert isinstance(problem.gram, Rows)
+        self.rows = problem.gram
 
     def run(self, start: Solution | None) -> tuple[Value, int]:
         problem, tol = self.problem, self.tol
@@ -220,7 +222,7 @@ class _Rounds:
             some = np.union1d(some, np.flatnonzero(problem.positive)[:FIRST])
         ratio = problem.total_cost / float(problem.cost[some][problem.positive[some]].sum())
         large = len(some) > FIRST
-        part = problem.gram.subset(some) if large else problem.gram.part(some)
+        part = self.rows.subset(some) if large else problem.gram.part(some)
         small = Problem(part, problem.y[some], p=problem.p, c=ratio * problem.cost[some])
         if large:
             search = _Rounds(small, ROUGHLY, self.max_iter, self.verbose)
@@ -277,7 +279,7 @@ class _Rounds:
             part = problem.part(rows)
         else:
             part = Problem(
-                problem.gram.subset(rows), problem.y[rows], p=problem.p, c=problem.cost[rows]
+                self.rows.subset(rows), problem.y[rows], p=problem.p, c=problem.cost[rows]
             )
         start = value.alpha
         if start[rows].sum() < 0.99 * start.sum():

@@ -14,7 +14,10 @@ def register(app: typer.Typer) -> None:
     @app.command()
     def bench(
         profile: Annotated[
-            str, typer.Option(help="quick (under a minute) or full (tens of minutes).")
+            str,
+            typer.Option(
+                help="quick (under a minute), full (tens of minutes), or scale: large problems."
+            ),
         ] = "full",
         output: Annotated[
             Path | None,
@@ -33,8 +36,11 @@ def register(app: typer.Typer) -> None:
         """Measure lpsvdd, CVXPY (Clarabel, ECOS, SCS) and OneClassSVM; one row a measurement."""
         from replication import benchmark
 
+        if profile == "scale":
+            _scale(output or Path("results/scale.csv"), report)
+            return
         if profile not in benchmark.PROFILES:
-            known = ", ".join(benchmark.PROFILES)
+            known = ", ".join([*benchmark.PROFILES, "scale"])
             raise typer.BadParameter(f"{profile!r} is not one of {known}", param_hint="--profile")
         if output is None:
             folder = Path("results" if profile == "full" else "_build")
@@ -50,3 +56,13 @@ def register(app: typer.Typer) -> None:
 
             for path in save_all(table, plots):
                 typer.echo(f"wrote {path}")
+
+
+def _scale(output: Path, report: bool) -> None:
+    """Large problems: every row of the table in one run (``benchmark.scale``)."""
+    from replication.benchmark import scale
+    from replication.results import read_table
+
+    if report and not output.exists():
+        raise typer.BadParameter(f"there is no table {output} to report", param_hint="--output")
+    typer.echo(scale.summary(read_table(output) if report else scale.run(output)))

@@ -40,7 +40,9 @@ def test_the_command_makes_this_table(table: Path) -> None:
     assert (python, flag, package) == ("python", "-m", "replication")
     values = dict(zip(options, options[1:], strict=False))
     if command == "bench":
-        assert table.stem == "benchmark" and values["--profile"] in PROFILES
+        profile = values["--profile"]
+        assert table.stem == ("scale" if profile == "scale" else "benchmark")
+        assert profile in {*PROFILES, "scale"}
     elif command == "fuzz":
         assert table.stem == "fuzz" and values["--save"] == "results"
     else:

@@ -1,0 +1,173 @@
+r"""From ten thousand samples to a million: times as ratios to what users would take instead.
+
+One run measures every row. Data: five Gaussian clusters in ten dimensions, gamma = 1/(d var). Time
+is processor time of one thread, fit only, kernel values and features included; each measurement
+has a process of its own, whose peak of memory is kept. ``ratio`` is the time over that of the
+contestant named in ``against`` at the same n, and ``goal`` what it was meant to be at most. The gap
+is that of the exact kernel problem on all samples; contestants without a certificate have none.
+``solved`` is the gap that ``tol`` asks for: the same, but on landmarks that of the problem
+restricted to them.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import resource
+import time
+import warnings
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from replication.results import save_table
+
+SEED = 20240918
+DIMENSION = 10
+CLUSTERS = 5
+COMMAND = "python -m replication bench --profile scale"
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+SVM, DENSE, SGD = "OneClassSVM", "dense", "Nystroem + SGDOneClassSVM"
+WORKING_SET, LANDMARKS, AUTO = "working-set", "landmarks", "auto"
+GROWTH = "growth"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One measurement; ``against`` and ``goal`` where its time is to be compared."""
+
+    name: str
+    contestant: str
+    n: int
+    p: float | None = None
+    c: float | None = None
+    tol: float | None = None
+    against: str | None = None
+    goal: float | None = None
+
+
+def cases(scale: float = 1.0) -> Iterator[Case]:
+    """All measurements; ``scale`` < 1 makes them smaller, for tests."""
+
+    def size(n: int) -> int:
+        return max(60, round(n * scale))
+
+    for n in (size(10_000), size(30_000)):
+        yield Case("fit", SVM, n)
+        yield Case("fit", WORKING_SET, n, 1.2, 100 / n, 1e-6, SVM, 1.0)
+        yield Case("fit", WORKING_SET, n, 1.0, 10 / n, 1e-6, SVM, 3.0)
+        yield Case("fit", WORKING_SET, n, 2.0, 100 / n, 1e-6, SVM, 4.0)
+    n = size(10_000)
+    yield Case("all support", WORKING_SET, n, 5.0, 0.01, 1e-4, DENSE, 0.1)
+    yield Case("all support", DENSE, n, 5.0, 0.01, 1e-4)
+    for n in (size(500), size(2_000)):
+        yield Case("small", DENSE, n, 1.2, 100 / n, 1e-9)
+        yield Case("small", AUTO, n, 1.2, 100 / n, 1e-9, DENSE, 1.0)
+    n = size(300_000)
+    yield Case("landmarks", SGD, n)
+    yield Case("landmarks", LANDMARKS, n, 2.0, 100 / n, 1e-6, SGD, 6.0)
+    yield Case("million", LANDMARKS, size(1_000_000), 2.0, 1e-4 / scale, 1e-6)
+    for n in (size(10_000), size(20_000), size(50_000), size(100_000)):
+        yield Case(GROWTH, WORKING_SET, n, 1.2, 100 / n, 1e-6)
+        yield Case(GROWTH, SVM, n)
+
+
+def clusters(n: int) -> np.ndarray:
+    """The data of the module's docstring."""
+    rng = np.random.default_rng(SEED)
+    centres = 2.0 * rng.normal(size=(CLUSTERS, DIMENSION))
+    return centres[rng.integers(CLUSTERS, size=n)] + rng.normal(size=(n, DIMENSION))
+
+
+def measure(case: Case, landmarks: int = 300) -> dict[str, float]:
+    """Seconds, gap, support vectors, share outside and peak of memory of one fit."""
+    X = clusters(case.n)
+    gamma = 1.0 / (DIMENSION * X.var())
+    model = _contestant(case, gamma, landmarks)
+    started = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X)
+    seconds = time.process_time() - started
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
+    some = X[: min(case.n, 10_000)]
+    return {
+        "seconds": seconds,
+        "gap": (gap := float(getattr(model, "duality_gap_", math.nan))),
+        "solved": float(getattr(model, "restricted_gap_", gap)),
+        "support": float(len(model.support_)) if hasattr(model, "support_") else math.nan,
+        "outside": float(np.mean(model.predict(some) < 0)),
+        "peak_mb": peak,
+    }
+
+
+def _contestant(case: Case, gamma: float, landmarks: int):
+    from sklearn.kernel_approximation import Nystroem
+    from sklearn.linear_model import SGDOneClassSVM
+    from sklearn.pipeline import make_pipeline
+    from sklearn.svm import OneClassSVM
+
+    from lpsvdd import LpSVDD
+
+    if case.contestant == SVM:
+        return OneClassSVM(nu=0.1, gamma=gamma)
+    if case.contestant == SGD:
+        features = Nystroem(gamma=gamma, n_components=landmarks, random_state=0)
+        return make_pipeline(features, SGDOneClassSVM(nu=0.1, random_state=0))
+    options = {"landmarks": landmarks} if case.contestant == LANDMARKS else {}
+    return LpSVDD(p=case.p, C=case.c, gamma=gamma, tol=case.tol, solver=case.contestant, **options)
+
+
+def run(output: str | Path = "results/scale.csv", *, scale: float = 1.0) -> pd.DataFrame:
+    """Measure every case, each in a process of its own, and write the table with its record."""
+    for name in THREADS:
+        os.environ[name] = "1"
+    rows = []
+    for case in cases(scale):
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+            found = pool.submit(measure, case, max(10, round(300 * min(1.0, 10 * scale)))).result()
+        rows.append({**vars(case), **found})
+    table = with_ratios(pd.DataFrame(rows))
+    save_table(table, Path(output), command=COMMAND, signature={"benchmark": "scale", "seed": SEED})
+    return table
+
+
+def with_ratios(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with the time over that of ``against`` at the same n, and whether it is met."""
+    seconds = table.set_index(["name", "contestant", "n"])["seconds"]
+    seconds = seconds[~seconds.index.duplicated()]
+    keys = zip(table["name"], table["against"], table["n"], strict=True)
+    other = [seconds.get(key, math.nan) if key[1] else math.nan for key in keys]
+    table = table.assign(ratio=table["seconds"] / np.array(other, dtype=float))
+    certified = ~(table["solved"] > table["tol"])
+    met = (table["ratio"] <= table["goal"]) & certified
+    return table.assign(met=met.where(table["goal"].notna()))
+
+
+def slope(table: pd.DataFrame, contestant: str = WORKING_SET) -> float:
+    """Log-log slope of time against n between the smallest and the largest size of the growth."""
+    part = table[(table["name"] == GROWTH) & (table["contestant"] == contestant)]
+    first, last = part.loc[part["n"].idxmin()], part.loc[part["n"].idxmax()]
+    return math.log(last["seconds"] / first["seconds"]) / math.log(last["n"] / first["n"])
+
+
+def summary(table: pd.DataFrame) -> str:
+    """The table in a few lines, and the slopes."""
+    lines = []
+    for row in table.itertuples():
+        text = f"{row.name}: {row.contestant}, n = {row.n:,}"
+        text += f", p = {row.p:g}" if row.p == row.p else ""
+        text += f": {row.seconds:.2f} s"
+        text += f", gap {row.gap:.1e}" if row.gap == row.gap else ""
+        text += f", peak {row.peak_mb:,.0f} MB"
+        if row.ratio == row.ratio:
+            text += f"; {row.ratio:.2f} x {row.against} (goal {row.goal:g})"
+        lines.append(text)
+    for name in (WORKING_SET, SVM):
+        lines.append(f"log-log slope of time, {name}: {slope(table, name):.2f}")
+    return "\n".join(lines)
