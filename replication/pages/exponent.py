@@ -177,7 +177,10 @@ def condition_facts(rows: pd.DataFrame) -> Facts:
     helps = [c for c in table.index if table.loc[c, "says (ℓ1)"].startswith("higher")]
     hurts = [c for c in table.index if table.loc[c, "says (ℓ1)"].startswith("lower")]
     same = table["says (ℓ1)"].str.contains("equivalent")
+    quarter = rows[rows["condition"] == "validation 0.25"]
     return {
+        "condition_quarter_l1": weighed(comparison_of(quarter, LP, label(1.0))),
+        "condition_quarter_l2": weighed(comparison_of(quarter, LP, label(2.0))),
         "condition_count": len(table),
         "condition_helps": ", ".join(helps) or "none",
         "condition_hurts": ", ".join(hurts) or "none",
@@ -250,6 +253,8 @@ def validation_facts(rows: pd.DataFrame) -> Facts:
         facts[f"validation_quarter_{key}"] = weighed(
             comparison_of(rows, size.format(1), size.format(0.25))
         )
+    both = (f"{name}, validation 0.25" for name in ("lp, paper's grid", label(1.0)))
+    facts["validation_quarter_both"] = weighed(comparison_of(rows, *both))
     return facts | {"validation_splits": int(rows.groupby("dataset")["trial"].nunique().min())}
 
 

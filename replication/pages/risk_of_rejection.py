@@ -233,7 +233,13 @@ def dataset_facts(sets: pd.DataFrame) -> Facts:
     four_thirds = proved[np.isclose(proved["p"], 4 / 3)]
     by_set = proved.groupby("dataset")["disagrees"].mean()
     names = {record.id: record.name for record in RECORDS}
+    rate = four_thirds["rejected"] / four_thirds["n_test"]
+    conformal = four_thirds["conformal_rejected"] / four_thirds["n_test"]
     return {
+        "sets_half_length": (four_thirds["half_high"] - four_thirds["half_low"]).mean(),
+        "sets_loo": (four_thirds["k"] / four_thirds["n"] - rate).abs().mean(),
+        "sets_conformal": 100 * conformal.mean(),
+        "sets_conformal_sd": 100 * conformal.groupby(four_thirds["dataset"]).std().mean(),
         "sets_splits": len(proved),
         "sets_count": proved["dataset"].nunique(),
         "sets_disagree": 100 * proved["disagrees"].mean(),

@@ -109,7 +109,7 @@ def fewer(trial: Trial, cells: list[ScoredCell], fraction: float) -> tuple[Trial
 @study(
     "Under which conditions does p matter?",
     tasks=condition_tasks,
-    trials=1,
+    trials=8,
     parameters=PARAMETERS,
 )
 def conditions(variant: VariantTask) -> list[Row]:

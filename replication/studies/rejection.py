@@ -206,7 +206,7 @@ def coverage_tasks(names: list[str], trials: int) -> list[Samples]:
     name="rejection_coverage",
     tasks=coverage_tasks,
     names=(),
-    trials=1,
+    trials=1000,
     parameters={"master_seed": MASTER_SEED},
 )
 def coverage(task: Samples) -> list[Row]:

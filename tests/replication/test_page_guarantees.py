@@ -101,7 +101,7 @@ def test_variants_take_their_worst_case():
 
 def test_stored_tables_meet_the_rules_of_the_plan(stored):
     coverage = risk_of_rejection.judged_coverage(stored["coverage"])
-    assert (coverage["repetitions"] >= 60).all() and coverage["population"].nunique() == 9
+    assert (coverage["repetitions"] >= 1000).all() and coverage["population"].nunique() == 9
     assert not coverage[["fails_0.05", "fails_0.5"]].to_numpy().any()
     assert risk_of_rejection.condition_facts(stored["conditions"])["conditions_proved_fail"] == 0
     proved = stored["datasets"].query("preparation == 'aside'")
