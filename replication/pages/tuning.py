@@ -332,6 +332,15 @@ def tuning_facts(
         "tune_best_width": f"{curve[2.0].idxmax():g}",
         "tune_contaminated_sets": mixed["dataset"].nunique(),
     }  # fmt: skip
+    lost_to_anomalies = contamination(mixed).pipe(lambda t: t.iloc[:, 0] - t.iloc[:, -1])
+    exponents = contamination(mixed).filter(regex="^p = ", axis=0)
+    facts |= {
+        "tune_lost": f"{lost_to_anomalies[OWN]:.1f}",
+        "tune_lost_least": f"{lost_to_anomalies.min():.1f}",
+        "tune_lost_least_name": lost_to_anomalies.idxmin(),
+        "tune_lost_share": int(mixed["contaminated"].max()),
+        "tune_lost_p": f"{(exponents.max() - exponents.min()).max():.1f}",
+    }
     for half in HALVES:
         where = in_half(table.index, half)
         short = half.replace(" ", "_")

@@ -172,6 +172,7 @@ def test_figures_show_every_line(narrow):
 def test_facts_are_texts_and_numbers_of_the_tables():
     facts = tuning.tuning_facts(contest_rows(), criteria_rows(), grid_rows(), mixed_rows())
     assert facts["tune_rule_nn"] == facts["tune_rule_svm"] == "holds"
+    assert facts["tune_lost"] == "10.0" and facts["tune_lost_share"] == 20
     assert facts["tune_fits"] == "12" and facts["tune_regret"] == "0.0"
     assert facts["tune_worse"] == facts["tune_criteria"] == 9 and facts["tune_better"] == 0
     assert facts["tune_share_p"] == "3" and facts["tune_share_width"] == "97"
