@@ -10,7 +10,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 export MKL_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test test-slow test-all test-cores mutants minimum lint book quick check-book pdf bench fuzz reproduce reproduce-quick claims data clean distclean
+.PHONY: help setup test test-slow test-all test-cores mutants minimum lint book quick check-book pdf lab bench fuzz reproduce reproduce-quick claims data clean distclean
 
 help: ## This table
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -75,6 +75,9 @@ check-book: $(READY) ## Open every page of the rendered book in headless Chromiu
 pdf: $(READY) ## The rendered book as one PDF, book.pdf (needs Chromium)
 	$(VENV)/bin/jupyter-book build book --config _config.yml --path-output . --builder singlehtml
 	scripts/print_pdf.sh _build/singlehtml/index.html book.pdf
+
+lab: $(READY) ## Open the notebooks in JupyterLab, to change something
+	$(VENV)/bin/jupyter lab notebooks
 
 bench: $(READY) ## Time the solver against general-purpose ones, and on large problems
 	$(RUN) -m replication bench

@@ -157,7 +157,7 @@ class LpSVDD(KernelOneClass):
     >>> import numpy as np
     >>> from lpsvdd import LpSVDD
     >>> X = np.random.default_rng(0).normal(size=(100, 2))
-    >>> model = LpSVDD(p=1.5, C=0.5).fit(X)
+    >>> model = LpSVDD(p=1.5, nu=0.1).fit(X)
     >>> model.predict([[0.0, 0.0], [6.0, 6.0]])
     array([ 1, -1])
     >>> bool(model.duality_gap_ < 1e-9)

@@ -32,6 +32,14 @@ def half_mean_distance(X: np.ndarray, sample_weight: np.ndarray | None = None) -
     (Weights that sum to less than 2 cannot be counts; then each pair of different rows is
     weighted by w_i w_j instead.) Returns 1.0 where no two points differ. Above MANY points the
     mean is over the pairs of a sample of them, which knows it to a per cent.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lpsvdd.kernels import half_mean_distance, rbf_gamma
+    >>> width = half_mean_distance(np.array([[0.0], [1.0], [2.0]]))  # mean of 1, 1 and 2, halved
+    >>> round(width, 4), round(rbf_gamma(width), 4)
+    (0.6667, 1.125)
     """
     if len(X) < 2:
         return 1.0

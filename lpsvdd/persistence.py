@@ -93,6 +93,17 @@ def save(model: BaseEstimator, path: str | Path, *, notes: dict[str, Any] | None
     See Also
     --------
     load_model
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lpsvdd
+    >>> X = np.random.default_rng(0).normal(size=(50, 2))
+    >>> model = lpsvdd.LpSVDD().fit(X)
+    >>> lpsvdd.save(model, "model.lpsvdd")
+    >>> again = lpsvdd.load_model("model.lpsvdd")
+    >>> bool((again.score_samples(X) == model.score_samples(X)).all())
+    True
     """
     from skops.io import dumps, get_untrusted_types
 

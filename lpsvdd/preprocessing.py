@@ -169,7 +169,16 @@ class UnitNorm(_PositiveTransformer):
 def preprocessor(
     *, impute: str | None = "mean", standardise: bool = True, unit_norm: bool = True
 ) -> Pipeline:
-    """The paper's preparation as a pipeline: impute, standardise, unit norm, each optional."""
+    """The paper's preparation as a pipeline: impute, standardise, unit norm, each optional.
+
+    Examples
+    --------
+    >>> from lpsvdd.preprocessing import preprocessor
+    >>> rows = [[0.0, 1.0], [2.0, 3.0], [9.0, 9.0]]
+    >>> scaled = preprocessor(unit_norm=False).fit(rows, [1, 1, -1]).transform(rows)
+    >>> scaled[:2].tolist()  # mean and deviation are those of the positives
+    [[-1.0, -1.0], [1.0, 1.0]]
+    """
     steps: list[tuple[str, TransformerMixin | str]] = []
     if impute is not None:
         steps.append(("impute", PositiveImputer(impute)))

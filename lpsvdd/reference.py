@@ -103,6 +103,14 @@ def solve_dual(
     cones : "soc" (CVXPY's default for powers, a rational exponent as a tower of second-order
         cones) or "power" (power cones, exact exponent; Clarabel and SCS).
     options : passed to ``cvxpy.Problem.solve``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lpsvdd.reference import solve_dual
+    >>> x = np.array([-1.0, 0.0, 1.0])
+    >>> round(float(solve_dual(np.outer(x, x), None, p=1.0, c=1.0).value), 4)
+    1.0
     """
     K, y, costs = _validate(K, y, p, c)
     if p == 1.0:

@@ -72,6 +72,14 @@ def position(
     .. [1] C.-D. Wang, J. Lai, "Position regularized support vector domain description", Pattern
        Recognition 46(3), 2013.
     .. [2] S. R. Arashloo, "lp slack norm support vector data description", arXiv:2203.08932.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lpsvdd.weights import position
+    >>> x = np.array([-1.0, 0.0, 1.0, 4.0])
+    >>> position(np.outer(x, x)).round(2).tolist()  # the furthest point gets no weight
+    [0.56, 0.89, 1.0, 0.0]
     """
     if variant not in POSITIONS:
         raise ValueError(f"variant must be one of {POSITIONS}, got {variant!r}")

@@ -153,6 +153,6 @@ def comparison_of(rows: pd.DataFrame, first: str, second: str) -> Difference:
 
 
 def weighed(found: Difference) -> str:
-    """A difference for a sentence: +0.1 [−0.1, +0.3] (equivalent), or what else it says."""
+    """A difference for a sentence: +0.1 (−0.1 to +0.3, equivalent), or what else it says."""
     numbers = Interval(found.mean, found.low, found.high, found.n, found.wins, found.losses)
-    return f"{worded(numbers)} ({found.state})"
+    return f"{worded(numbers).removesuffix(')')}, {found.state})"

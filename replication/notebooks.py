@@ -191,6 +191,7 @@ def _papermill(notebook: Path, output: Path, parameters: dict[str, Any], root: P
             progress_bar=False,
             config=Config({"KernelManager": local}),
         )
+        _hide_injected(partial)
         partial.replace(output)
     except PapermillExecutionError as error:
         raise NotebookError(
@@ -200,6 +201,16 @@ def _papermill(notebook: Path, output: Path, parameters: dict[str, Any], root: P
     finally:
         partial.unlink(missing_ok=True)
         shutil.rmtree(sockets, ignore_errors=True)
+
+
+def _hide_injected(path: Path) -> None:
+    """Keep the cell of overridden parameters, which papermill adds, off the page."""
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    for cell in notebook["cells"]:
+        tags = cell["metadata"].get("tags", [])
+        if "injected-parameters" in tags:
+            cell["metadata"]["tags"] = [*tags, "remove-cell"]
+    path.write_text(json.dumps(notebook, indent=1, ensure_ascii=False), encoding="utf-8")
 
 
 def _indent(source: str) -> str:

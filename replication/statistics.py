@@ -197,13 +197,13 @@ def signed(value: float, digits: int = 1) -> str:
 
 
 def worded(found: Interval) -> str:
-    """A mean with its interval for a sentence: +8.9 [+5.2, +12.7]; −0.91 [−1.77, −0.03]."""
+    """A mean with its interval for a sentence: +8.9 (+5.2 to +12.7); −0.91 (−1.77 to −0.03)."""
     if np.isnan(found.low):
         return f"{signed(found.mean)} (one data set)"
     values = (found.mean, found.low, found.high)
     digits = 1 if min(map(abs, values)) >= 0.1 else 2
     mean, low, high = (signed(value, digits) for value in values)
-    return f"{mean} [{low}, {high}]"
+    return f"{mean} ({low} to {high})"
 
 
 def trial_matrix(rows: pd.DataFrame, value: str = "auc") -> pd.DataFrame:

@@ -308,6 +308,28 @@ def test_readme_example_runs(tmp_path):
     assert (tmp_path / "wine.lpsvdd").is_file()
 
 
+def test_page_one_prints_what_it_shows():
+    page = (ROOT / "book" / "intro.md").read_text()
+    (example,) = re.findall(r"```python\n(.*?)```", page, flags=re.S)
+    (shown,) = re.findall(r"```text\n(.*?)```", page, flags=re.S)
+    command = [sys.executable, "-W", "error", "-c", example]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout == shown
+    statements = [line for line in example.splitlines() if line and not line.startswith("from")]
+    assert len(statements) <= 5
+
+
+def test_findings_of_page_one_are_short():
+    page = (ROOT / "book" / "intro.md").read_text()
+    findings = re.findall(r"^\d\. (.*)$", page, flags=re.M)
+    assert len(findings) == 3
+    for finding in findings:
+        assert len(re.sub(r"{glue:text}`[^`]*`", "1", finding).split()) <= 25, finding
+        assert 1 <= finding.count("{glue:text}") <= 2
+
+
 def test_contributing_names_files_that_exist():
     text = (ROOT / "CONTRIBUTING.md").read_text()
     named = re.findall(

@@ -1,6 +1,6 @@
 """The claims ledger on the pages of the book; every verdict is recomputed while building.
 
-``{claims}`` is the whole ledger: a bar of verdicts, buttons that filter, one table a theme.
+``{claims}`` is the whole ledger: a bar of verdicts, buttons that filter, one box a claim.
 ``{claims-bar}`` is the bar alone, each segment a link to its claims, for another page.
 
 Links to the evidence are ordinary links of the book, so a page that does not exist fails the build;
@@ -20,7 +20,7 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from replication.claims import VERDICTS, Claim, judge, markdown_table, read_ledger
+from replication.claims import VERDICTS, Claim, judge, markdown_cards, read_ledger
 
 LOG = logging.getLogger(__name__)
 
@@ -94,7 +94,7 @@ class Claims(SphinxDirective):
                     "claim %s: ledger says %s, check says %s", claim.id, claim.verdict, verdict
                 )
         container = nodes.container(classes=["claims"])
-        lines = markdown_table(claims).splitlines()
+        lines = markdown_cards(claims, root).splitlines()
         self.state.nested_parse(StringList(lines, "claims.yml"), 0, container)
         return [raw(bar(claims) + buttons(claims)), container]
 

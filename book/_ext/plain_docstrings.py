@@ -69,8 +69,12 @@ def process(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: li
 def skip(
     app: Sphinx, what: str, name: str, obj: Any, is_skipped: bool, options: Any
 ) -> bool | None:
-    """Leave out the methods scikit-learn generates for metadata routing."""
-    return True if ROUTING.fullmatch(name) else None
+    """Leave out what is generated: metadata routing of scikit-learn, fields of named tuples.
+
+    The class documents its fields; "Alias for field number 0" says nothing.
+    """
+    generated = str(getattr(obj, "__doc__", "") or "").startswith("Alias for field number")
+    return True if generated or ROUTING.fullmatch(name) else None
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

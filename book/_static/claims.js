@@ -5,15 +5,12 @@
   document.addEventListener("DOMContentLoaded", () => {
     const buttons = [...document.querySelectorAll(".claims-filter button")];
     if (!buttons.length) return;
-    const rows = [...document.querySelectorAll(".claims tbody tr")];
+    const boxes = [...document.querySelectorAll(".claims .claim")];
     const choose = (verdict) => {
       buttons.forEach((button) => button.setAttribute("aria-pressed", String(button.dataset.verdict === verdict)));
-      rows.forEach((row) => { row.hidden = verdict !== "" && !row.querySelector(`.${CSS.escape(verdict)}`); });
-      document.querySelectorAll(".claims table").forEach((table) => {
-        const empty = ![...table.querySelectorAll("tbody tr")].some((row) => !row.hidden);
-        const box = table.closest(".pst-scrollable-table-container") || table;
-        box.hidden = empty;
-        if (box.previousElementSibling) box.previousElementSibling.hidden = empty; // the theme's name
+      boxes.forEach((box) => { box.hidden = verdict !== "" && !box.classList.contains(verdict); });
+      document.querySelectorAll(".claims .theme").forEach((theme) => {
+        theme.hidden = ![...theme.querySelectorAll(".claim")].some((box) => !box.hidden);
       });
     };
     buttons.forEach((button) => button.addEventListener("click", () => choose(button.dataset.verdict)));

@@ -41,7 +41,7 @@ class KernelMean(KernelOneClass):
     --------
     >>> from lpsvdd.baselines import KernelMean
     >>> KernelMean(kernel="linear").fit([[0.0], [2.0]]).score_samples([[1.0], [4.0]]).tolist()
-    [0.0, -9.0]
+    [-0.0, -9.0]
     """
 
     def __init__(
@@ -103,6 +103,14 @@ class KernelMeanDifference(KernelMean):
     ----------
     .. [1] B. Schölkopf, A. J. Smola, *Learning with Kernels*, MIT Press 2002, section 1.2: the
        two-class case with lam = 1.
+
+    Examples
+    --------
+    >>> from lpsvdd.baselines import KernelMeanDifference
+    >>> model = KernelMeanDifference(lam=0.5, kernel="linear")
+    >>> model = model.fit([[0.0], [2.0], [4.0]], [1, 1, -1])
+    >>> model.score_samples([[0.0], [3.0]]).tolist()  # the centre is 1 - 0.5 * 4 = -1
+    [-1.0, -16.0]
     """
 
     uses_negatives = True

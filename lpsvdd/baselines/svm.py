@@ -49,6 +49,13 @@ class KernelSVM(KernelOneClass):
     .. [1] C. Cortes, V. Vapnik, "Support-vector networks", Machine Learning 20, 1995.
     .. [2] B. Schölkopf et al., "Estimating the support of a high-dimensional distribution", Neural
        Computation 13(7), 2001.
+
+    Examples
+    --------
+    >>> from lpsvdd.baselines import KernelSVM
+    >>> model = KernelSVM(kernel="linear").fit([[0.0], [1.0], [4.0]], [1, 1, -1])
+    >>> model.predict([[0.5], [5.0]]).tolist()
+    [1, -1]
     """
 
     uses_negatives = True

@@ -138,6 +138,13 @@ def load(name: str, *, target: str | None = None) -> Dataset:
         The table's checksum differs from the recorded one.
     MissingDataError
         D4 or D5, when no file was registered; the message says how to register one.
+
+    Examples
+    --------
+    >>> from lpsvdd.datasets import load
+    >>> wine = load("wine")
+    >>> wine.X.shape, int((wine.y == 1).sum())
+    ((178, 13), 71)
     """
     record = find(name)
     table = _READERS[record.kind](record)

@@ -86,7 +86,19 @@ def largest_total(gram: Gram | Rows) -> float:
 
 
 def certify(K, y=None, *, p: float, c, alpha) -> Certificate:
-    """Certificate of somebody else's alpha: made feasible first, then judged by its gap."""
+    """Certificate of somebody else's alpha: made feasible first, then judged by its gap.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lpsvdd.solver import certify
+    >>> x = np.array([-1.0, 0.0, 1.0])
+    >>> K = np.outer(x, x)
+    >>> round(certify(K, p=1.0, c=1.0, alpha=[0.5, 0.0, 0.5]).gap, 6)  # the solution
+    0.0
+    >>> certify(K, p=1.0, c=1.0, alpha=[1 / 3, 1 / 3, 1 / 3]).gap > 0.1  # a guess
+    True
+    """
     problem = Problem(K, y, p=p, c=c)
     alpha = np.asarray(alpha, dtype=float)
     if alpha.shape != (problem.n,) or not np.isfinite(alpha).all():

@@ -50,6 +50,15 @@ class Problem(Arithmetic):
     y : array of +1 and -1, or None for all +1
     p : float in [1, inf)
     c : positive number, or one per sample
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lpsvdd.solver import Problem
+    >>> x = np.array([-1.0, 0.0, 1.0])
+    >>> problem = Problem(np.outer(x, x), p=2.0, c=1.0)
+    >>> sorted(problem.kkt_residuals(problem.weighted_mean()))
+    ['complementarity', 'equality', 'sign', 'stationarity']
     """
 
     def __init__(self, gram: Gram | Rows | np.ndarray, y=None, *, p: float, c) -> None:

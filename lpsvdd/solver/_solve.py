@@ -113,6 +113,15 @@ def solve(
     -------
     Solution
         Where the gap was not reached its status says so and a ConvergenceWarning is given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lpsvdd import solve
+    >>> x = np.array([-1.0, 0.0, 1.0])  # the hard ball of three points on a line
+    >>> found = solve(np.outer(x, x), p=1.0, c=1.0)
+    >>> round(found.radius_sq, 6), found.alpha.round(6).tolist(), found.status
+    (1.0, [0.5, 0.0, 0.5], 'optimal')
     """
     check_tolerance(tol, max_iter)
     if radius not in ("free", "nonnegative"):

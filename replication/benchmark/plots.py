@@ -25,7 +25,11 @@ COLOURS = dict(
 MARKERS = dict(zip(COLOURS, "oDsv^P", strict=True))
 
 
-def time_against_n(table: pd.DataFrame, setting: str = "pure") -> Figure:
+WIDE, NARROW = 7.2, 3.6
+"""Inches, as in ``replication.figures``, which lies above this layer."""
+
+
+def time_against_n(table: pd.DataFrame, setting: str = "pure", narrow: bool = False) -> Figure:
     """Median seconds of the cells each contestant solves, against n, with one Cholesky beside it.
 
     Bars span the quartiles. Cells differ between contestants: each is shown on those it solves.
@@ -33,7 +37,8 @@ def time_against_n(table: pd.DataFrame, setting: str = "pure") -> Figure:
     import matplotlib.pyplot as plt
 
     use_style()
-    figure, ax = plt.subplots(figsize=(7.4, 3.8), layout="constrained")
+    size = (NARROW, 4.6) if narrow else (WIDE, 3.6)
+    figure, ax = plt.subplots(figsize=size, layout="constrained")
     rows = table[(table["setting"] == setting) & table["experiment"].isin(["grid", "path"])]
     rows = rows[rows["solved"].fillna(False).astype(bool)]
     present = [name for name in COLOURS if (rows["contestant"] == name).any()]
@@ -52,14 +57,15 @@ def time_against_n(table: pd.DataFrame, setting: str = "pure") -> Figure:
     unit = table[(table["experiment"] == "unit") & (table["setting"] == setting)]
     ax.plot(unit["n"], unit["seconds"], ":", color="black", label="one Cholesky factorisation")
     ticks = sorted(rows["n"].unique())
-    ax.set(xscale="log", yscale="log", xlabel="n", ylabel="seconds per cell", title=setting)
+    ax.set(xscale="log", yscale="log", xlabel="n", ylabel="seconds per cell")
     ax.set_xticks(ticks, [str(n) for n in ticks])
     ax.minorticks_off()
-    ax.legend(fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
+    place = {"loc": "outside upper left"} if narrow else {"loc": "outside center right"}
+    figure.legend(fontsize="small", **place)
     return figure
 
 
-def solved_map(table: pd.DataFrame, n: int, setting: str = "pure") -> Figure:
+def solved_map(table: pd.DataFrame, n: int, setting: str = "pure", narrow: bool = False) -> Figure:
     """For each contestant the share of solved cells at every (p, c); white cells were not run.
 
     Without negatives a cell is solved or not; with them the share is over the costs of negatives.
@@ -78,10 +84,16 @@ def solved_map(table: pd.DataFrame, n: int, setting: str = "pure") -> Figure:
     colours = LinearSegmentedColormap.from_list("share", failed_to_solved).with_extremes(
         bad="white"
     )
+    columns = 2 if narrow else len(names)
+    rows_of_panels = -(-len(names) // columns)
+    size = (NARROW, 3.2 * rows_of_panels) if narrow else (WIDE, 3.6)
+    shape = (rows_of_panels, columns)
     figure, axes = plt.subplots(
-        1, len(names), figsize=(1.9 * len(names) + 0.6, 3.8), sharey=True, layout="constrained"
+        *shape, figsize=size, sharey=True, layout="constrained", squeeze=False
     )
-    for ax, name in zip(np.atleast_1d(axes), names, strict=True):
+    for ax in axes.flat[len(names) :]:
+        ax.set_visible(False)
+    for ax, name in zip(axes.flat, names, strict=False):
         own = rows[rows["contestant"] == name]
         share = np.ma.masked_all((len(EXPONENTS), len(COSTS)))
         for i, p in enumerate(EXPONENTS):
@@ -90,16 +102,16 @@ def solved_map(table: pd.DataFrame, n: int, setting: str = "pure") -> Figure:
                 if not run.empty:
                     share[i, j] = run.astype(float).mean()
                     text = f"{int(run.sum())}/{len(run)}" if len(run) > 1 else _mark(run.iloc[0])
-                    ax.text(j, i, text, ha="center", va="center", color="white", fontsize=6)
+                    ax.text(j, i, text, ha="center", va="center", color="white", fontsize=8)
         ax.imshow(share, cmap=colours, vmin=0.0, vmax=1.0, aspect="auto")
         solved, run = int(own["solved"].sum()), int(own["solved"].count())
-        ax.set_title(f"{name.replace(' (', chr(10) + '(')}\n{solved} of {run}", fontsize="small")
-        ax.set_xticks(range(len(COSTS)), [f"{c:g}" for c in COSTS], fontsize="x-small")
+        ax.set_title(f"{name.replace(' ', chr(10), 1)}\n{solved} of {run}", fontsize=8)
+        ax.set_xticks(range(len(COSTS)), [f"{c:g}" for c in COSTS], fontsize=8, rotation=45)
         ax.set_yticks(range(len(EXPONENTS)), [fraction(p) for p in EXPONENTS])
         ax.set_xlabel("c")
         ax.grid(False)
-    np.atleast_1d(axes)[0].set_ylabel("p")
-    figure.suptitle(f"Solved cells, {setting}, n = {n}")
+    for ax in axes[:, 0]:
+        ax.set_ylabel("p")
     return figure
 
 

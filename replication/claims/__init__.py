@@ -14,7 +14,7 @@ from replication.claims.ledger import (
     LedgerError,
     Outcome,
     judge,
-    markdown_table,
+    markdown_cards,
     read_ledger,
 )
 
@@ -25,6 +25,6 @@ __all__ = [
     "LedgerError",
     "Outcome",
     "judge",
-    "markdown_table",
+    "markdown_cards",
     "read_ledger",
 ]

@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 import yaml
 
+from replication.claims.typeset import evidence_titles, typeset
 from replication.results import stored_table
 
 UNDECIDABLE = "not decidable from what is published"
@@ -55,7 +56,7 @@ class Claim:
     """One entry of ``claims.yml``.
 
     ``finding`` may quote facts of the check in braces, as in "lost on {losses}"; ``evidence`` is a
-    page of the book, relative to its root, with an optional anchor.
+    page of the book, relative to its root, and after "#" the label of a figure or section of it.
     """
 
     id: str
@@ -136,20 +137,33 @@ def by_theme(claims: Iterable[Claim]) -> dict[str, list[Claim]]:
     return {theme: group for theme, group in groups.items() if group}
 
 
-def markdown_table(claims: Iterable[Claim]) -> str:
-    """The ledger as MyST tables, one per theme, one line a claim, with links to the evidence."""
+def link(claim: Claim, root: Path) -> str:
+    """MyST link to the very figure or section, named after what it shows."""
+    label = claim.evidence.partition("#")[2]
+    title = evidence_titles(root).get(label)
+    if title is None:
+        raise LedgerError(f"{claim.id}: {claim.evidence} names no figure and no section")
+    number = f"{{numref}}`{label}`: " if label.startswith("fig-") else ""
+    return f"{number}{{ref}}`{title} <{label}>`"
+
+
+def markdown_cards(claims: Iterable[Claim], root: Path) -> str:
+    """The ledger in MyST: a heading for each theme, a box for each claim."""
     blocks = []
     for theme, group in by_theme(claims).items():
-        lines = [f"**{theme}**", ""]
-        lines += ["| claim of the paper | verdict | what was found |", "|---|---|---|"]
+        lines = ["::::{div} theme", "", f"**{theme}**", ""]
         for claim in group:
             outcome = judge(claim)
             css = "verdict-" + outcome.verdict.replace(" ", "-")
             mismatch = "" if outcome.verdict == claim.verdict else f" (ledger: {claim.verdict})"
-            lines.append(
-                f"| {claim.claim} *{claim.location}* "
-                f"| [{outcome.verdict}]{{.verdict .{css}}}{mismatch} "
-                f"| {finding(claim, outcome)} []({claim.evidence}) |"
-            )
-        blocks.append("\n".join(lines) + "\n")
+            lines += [
+                f":::{{div}} claim {css}",
+                f"[{outcome.verdict}]{{.verdict .{css}}}{mismatch} {typeset(claim.claim)} "
+                f"*{claim.location}*",
+                "",
+                f"{typeset(finding(claim, outcome))} {link(claim, root)}",
+                ":::",
+                "",
+            ]
+        blocks.append("\n".join([*lines, "::::", ""]))
     return "\n".join(blocks)

@@ -1,8 +1,7 @@
-"""What the pages that show results share: tables as HTML, where a table comes from, figures.
+"""What the pages that show results share: where a table comes from, and paired differences.
 
-``side_by_side`` lays the paper's table and ours out line by line, in a box of its own that scrolls
-sideways on a small screen. ``provenance`` is the sentence that says which run made a table.
-``contrasts`` gives paired differences with bootstrap intervals for several pairs of contestants.
+``runs`` says which run made a table. ``contrasts`` and ``decisions`` give paired differences with
+intervals for several pairs of contestants. ``layout`` has the look of tables and figures.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +23,7 @@ from replication.paper import COSTS, EXPONENTS, TRIALS
 from replication.results import read_record, read_table, results_folder, stored_table
 from replication.statistics import paired_interval, signed
 from replication.studies import run_study
-from replication.tables import method_label, wide
+from replication.tables import method_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -76,45 +74,38 @@ def in_order(names: Iterable[str]) -> list[str]:
     return sorted(names, key=lambda name: int(name[1:]))
 
 
-def provenance(name: str, rows: pd.DataFrame | None = None) -> str:
-    """Markdown sentence: which run made ``results/NAME.csv``, and how many of the rows shown."""
+def runs(names: Iterable[str]) -> pd.DataFrame:
+    """Which runs made the tables ``results/NAME.csv`` behind a page, one line each."""
+    lines = {}
+    for name in names:
+        stored = read_record(results_folder() / f"{name}.csv")
+        lines[f"results/{name}.csv"] = (
+            {"run": "no stored run: computed for this page"}
+            if stored is None
+            else {
+                "run": stored["date"],
+                "commit": commit_text(stored["git_commit"]).replace("`", ""),
+                "version": stored["signature"]["computation"],
+                "Python": stored["python"],
+                "processor": f"{stored['processor']}, {stored['cores']} cores",
+            }
+        )
+    return pd.DataFrame(lines).T.rename_axis("table")
+
+
+def computed_here(name: str, rows: pd.DataFrame) -> str:
+    """Sentence on rows that are shown and not stored; empty when all are."""
     path = results_folder() / f"{name}.csv"
-    stored = read_record(path)
-    if stored is None:
-        return f"Computed for this page: there is no stored run `results/{name}.csv`."
-    packages = ", ".join(f"{key} {stored['packages'][key]}" for key in ("numpy", "scipy"))
-    shown = ""
-    if rows is not None:
-        keys = ["dataset", "method", "trial", "auc", "seconds"]
-        known = len(rows[keys].merge(read_table(path)[keys]))
-        if known < len(rows):
-            shown = f"{known} of {len(rows)} rows shown are stored, the others computed here. "
-    return (
-        f"{shown}Stored run `results/{name}.csv` of {stored['date']}: commit "
-        f"{commit_text(stored['git_commit'])}, "
-        f"computation version {stored['signature']['computation']}, Python {stored['python']}, "
-        f"{packages}, {stored['processor']}, {stored['cores']} cores."
-    )
+    keys = ["dataset", "method", "trial", "auc", "seconds"]
+    known = len(rows[keys].merge(read_table(path)[keys])) if path.is_file() else 0
+    if known == len(rows):
+        return ""
+    return f"{known} of {len(rows)} rows shown are stored, the others computed here."
 
 
 def commit_text(recorded: str) -> str:
     """A commit as recorded, and whether the run also held changes that were not committed."""
     return f"`{recorded[:9]}`" + (" with uncommitted changes" if "+changes" in recorded else "")
-
-
-def scrolling(table: pd.DataFrame, label: str) -> str:
-    """A table of texts as HTML in a box that scrolls sideways; cells may hold markup."""
-    body = table.to_html(escape=False, index=False, border=0)
-    return (
-        f'<div role="region" aria-label="{escape(label)}" tabindex="0" '
-        f'style="overflow-x:auto;max-width:100%;font-size:0.85em;white-space:nowrap">{body}</div>'
-    )
-
-
-def side_by_side(rows: pd.DataFrame, setting: str, label: str) -> str:
-    """HTML of ours, printed and difference, the best of each line in bold."""
-    table = wide(rows, setting, bold=("<strong>", "</strong>")).rename(columns=method_label)
-    return scrolling(table, label)
 
 
 def flag_notes(rows: pd.DataFrame) -> str:
@@ -134,21 +125,10 @@ def name_points(ax: Axes, names: Iterable[str], x: Iterable[float], y: Iterable[
 
     x, y = list(x), list(y)
     texts = [
-        ax.text(u, v, name, fontsize=7) for name, u, v in zip(names, x, y, strict=True) if name
+        ax.text(u, v, name, fontsize=8) for name, u, v in zip(names, x, y, strict=True) if name
     ]
     ax.figure.canvas.draw()
     adjust_text(texts, x, y, ax=ax)
-    return ax
-
-
-def agreement(table: pd.DataFrame, method: str, ax: Axes) -> Axes:
-    """Printed against reproduced means of one method, one number per data set."""
-    part = table[table["method"] == method]
-    ax.plot([0, 100], [0, 100], color="#999999", lw=0.8, zorder=1)
-    ax.scatter(part["printed_mean"], part["auc_mean"], s=14, zorder=2)
-    ax.set(xlim=(30, 102), ylim=(30, 102), title=method_label(method), aspect="equal")
-    names = part["dataset"].where(part["difference"].abs() > 15, "")
-    name_points(ax, names, part["printed_mean"], part["auc_mean"])
     return ax
 
 
@@ -213,13 +193,3 @@ def contrasts(
             }
         )
     return pd.DataFrame(lines).set_index("pair")
-
-
-def forest(table: pd.DataFrame, ax: Axes, *, colour: str = "#0072B2", shift: float = 0.0) -> Axes:
-    """Mean differences with their intervals, one line per data set, "all" last."""
-    position = np.arange(len(table))[::-1] + shift
-    ax.axvline(0, color="#666666", lw=0.8, zorder=1)
-    ax.hlines(position, table["low"], table["high"], color=colour, lw=1.4)
-    ax.scatter(table["mean"], position, color=colour, s=16, zorder=3)
-    ax.set_yticks(np.arange(len(table))[::-1], table["dataset"])
-    return ax

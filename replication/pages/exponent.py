@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from lpsvdd.datasets import catalogue
-from lpsvdd.plots import PALETTE
+from lpsvdd.plots import PALETTE, fraction, heat_map
 from replication.claims.exponent import LP, reading_differences, relabelled
-from replication.evidence import MARGIN, compare_over_sets, comparison_of, weighed
+from replication.evidence import Difference, compare_over_sets, comparison_of, weighed
 from replication.figures import panels
 from replication.pages import Facts, decisions, in_order
+from replication.pages.layout import colour_of, intervals, set_label
 from replication.paper import COSTS, EXPONENTS
 from replication.printed import printed_matrix
-from replication.statistics import cluster_interval, mean_matrix, signed, worded
+from replication.statistics import Interval, cluster_interval, mean_matrix, signed, worded
 from replication.studies.ranges import WEIGHTED, label
 from replication.tables import method_label
 
@@ -43,20 +42,36 @@ def range_decisions(common: pd.DataFrame) -> pd.DataFrame:
     return decisions(common, RANGE_PAIRS)
 
 
-def draw_fixed(common: pd.DataFrame) -> Figure:
+def draw_fixed(common: pd.DataFrame, narrow: bool) -> Figure:
     """Each fixed p with forty cells minus lp with forty cells; the margin is shaded."""
-    rows = common.rename(columns={"contestant": "method"})
-    found = [comparison_of(rows, label(p), LP) for p in (1.0, *EXPONENTS)]
-    fig, ax = plt.subplots(figsize=(6.4, 3.4), layout="constrained")
-    place = np.arange(len(found))
-    ax.axvspan(-MARGIN, MARGIN, color="#dddddd", lw=0)
-    ax.axvline(0, color="#666666", lw=0.8)
-    ax.hlines(place, [d.low for d in found], [d.high for d in found], color=PALETTE["blue"])
-    ax.scatter([d.mean for d in found], place, color=PALETTE["blue"], s=16, zorder=3)
-    ax.set_yticks(place, [f"{p:.4g}" for p in (1.0, *EXPONENTS)])
-    ax.set(xlabel="fixed p minus ℓp, AUC points", ylabel="p")
-    ax.invert_yaxis()
-    return fig
+    ps = (1.0, *EXPONENTS)
+    found = pd.DataFrame([vars(comparison_of(common, label(p), LP)) for p in ps])
+    figure, (ax,) = panels(1, narrow=narrow, height=0.27 * len(ps) + 1.0)
+    names = [f"p = {fraction(p)}" for p in ps]
+    colours = [colour_of({1.0: "l1", 2.0: "l2"}.get(p, "lp")) for p in ps]
+    intervals(ax, found, labels=names, colours=colours, margin=True)
+    ax.set_xlabel("one fixed p minus ℓp, AUC points")
+    return figure
+
+
+STEPS = (
+    "on the paper's grid",
+    "ℓp without the cells that ℓ1 lacks",
+    "ℓ1 gets the kernel mean",
+    "ℓ1 gets four shares over the range",
+    "forty cells over the range for both",
+)
+"""What the first five of RANGE_PAIRS change."""
+
+
+def draw_steps(common: pd.DataFrame, narrow: bool) -> Figure:
+    """lp minus l1: on the paper's grid, and after each change of the grid."""
+    found = pd.DataFrame([vars(comparison_of(common, *pair)) for pair in RANGE_PAIRS[:5]])
+    figure, (ax,) = panels(1, narrow=narrow, height=2.5)
+    names = [name.replace(" that", "\nthat").replace(" over", "\nover") for name in STEPS]
+    intervals(ax, found, labels=names if narrow else STEPS, margin=True)
+    ax.set_xlabel("ℓp minus ℓ1, AUC points")
+    return figure
 
 
 def draw_lead(common: pd.DataFrame, narrow: bool) -> Figure:
@@ -71,8 +86,7 @@ def draw_lead(common: pd.DataFrame, narrow: bool) -> Figure:
     ax.hlines(place, same[order], printed[order], color="#bbbbbb", lw=1.2)
     ax.scatter(printed[order], place, s=30, facecolors="none", edgecolors=PALETTE["vermillion"])
     ax.scatter(same[order], place, s=30, color=PALETTE["vermillion"])
-    titles = catalogue()["title"]
-    ax.set_yticks(place, [f"{titles[name]} ({name})" for name in order], fontsize=9)
+    ax.set_yticks(place, [set_label(name) for name in order], fontsize=9)
     ax.set_xlabel("AUC points, ℓp − ℓ1")
     top = len(order) - 1
     for values, text in ((printed, "paper's grid"), (same, "same range")):
@@ -85,6 +99,11 @@ def draw_lead(common: pd.DataFrame, narrow: bool) -> Figure:
     return figure
 
 
+def _plain(found: Difference) -> str:
+    """A difference with its interval, without the word that judges it."""
+    return worded(Interval(found.mean, found.low, found.high, found.n, found.wins, found.losses))
+
+
 def range_facts(common: pd.DataFrame, sparsity: pd.DataFrame) -> Facts:
     """Numbers on the same range and on the mechanism of H1."""
     pairs = {pair: comparison_of(common, *pair) for pair in RANGE_PAIRS}
@@ -93,6 +112,9 @@ def range_facts(common: pd.DataFrame, sparsity: pd.DataFrame) -> Facts:
     last = sparsity.groupby("p")["distance_to_mean"].mean()
     return {
         "range_lead": weighed(pairs[RANGE_PAIRS[0]]),
+        "range_lead_short": signed(lead),
+        "front_lead": _plain(pairs[RANGE_PAIRS[0]]),
+        "front_left": _plain(pairs[RANGE_PAIRS[4]]),
         "range_removed": weighed(pairs[RANGE_PAIRS[1]]),
         "range_removed_share": 100 * (1 - removed / lead),
         "range_with_mean": weighed(pairs[RANGE_PAIRS[2]]),
@@ -111,27 +133,21 @@ def range_facts(common: pd.DataFrame, sparsity: pd.DataFrame) -> Facts:
     }  # fmt: skip
 
 
-def draw_relabelling(rows: pd.DataFrame) -> Figure:
+def draw_relabelling(rows: pd.DataFrame, narrow: bool) -> Figure:
     """Median best rank correlation and mean size of the AUC left, by exponent and cost."""
     own = rows[rows["p"] > 1.0]
-    fig, axes = plt.subplots(1, 2, figsize=(7.4, 4.0), layout="constrained", sharey=True)
-    shown = (("correlation", "median", "{:.2f}", 0.8, 1.0), ("size", "mean", "{:.1f}", 0.0, 5.0))
-    titles = ("rank correlation with the nearest ℓ1", "AUC apart from it, points")
-    for ax, (name, how, form, low, high), title in zip(axes, shown, titles, strict=True):
+    figure, axes = panels(2, narrow=narrow, height=3.8)
+    shown = (
+        ("correlation", "median", "{:.2f}", 0.8, 1.0, "viridis", "rank correlation"),
+        ("size", "mean", "{:.1f}", 0.0, 5.0, "viridis_r", "AUC apart, points"),
+    )
+    for ax, (name, how, form, low, high, colours, title) in zip(axes, shown, strict=True):
         table = own.pivot_table(index="p", columns="c", values=name, aggfunc=how)
-        colours = "viridis" if name == "correlation" else "viridis_r"
-        ax.imshow(table, aspect="auto", cmap=colours, vmin=low, vmax=high)
-        for i, line in enumerate(table.to_numpy()):
-            for j, value in enumerate(line):
-                dark = (value - low) / (high - low) > 0.6
-                shade = "black" if dark == (name == "correlation") else "white"
-                ax.text(j, i, form.format(value), ha="center", va="center", color=shade, fontsize=8)
-        ax.set_xticks(range(len(COSTS)), [f"{c:g}" for c in COSTS])
-        ax.set_yticks(range(len(table)), [f"{p:.4g}" for p in table.index])
-        ax.set(xlabel="c", title=title)
-        ax.grid(False)
-    axes[0].set_ylabel("p")
-    return fig
+        look = {"fmt": form, "vmin": low, "vmax": high, "cmap": colours, "colorbar": False}
+        ps = [min(EXPONENTS, key=lambda q, p=p: abs(q - p)) for p in table.index]  # stored rounded
+        heat_map(table.to_numpy(), ps=ps, cs=COSTS, ax=ax, **look)
+        ax.set_title(title)
+    return figure
 
 
 def relabelling_facts(rows: pd.DataFrame) -> Facts:
@@ -147,6 +163,7 @@ def relabelling_facts(rows: pd.DataFrame) -> Facts:
         "relabel_size": float(own["size"].mean()),
         "relabel_control": float(control["size"].mean()),
         "relabel_left": weighed(left),
+        "front_relabel": _plain(left),
         "relabel_share": 100 * float(table["relabels"].mean()),
         "relabel_by_width": ", ".join(f"{w:g}: {s:.0f} %" for w, s in by_width.items()),
         "relabel_most": ", ".join(f"{n} {wide[n]:.1f}" for n in wide.nlargest(3).index),
@@ -162,13 +179,30 @@ def condition_table(rows: pd.DataFrame) -> pd.DataFrame:
         for name, other in (("ℓ1", label(1.0)), ("ℓ2", label(2.0)), ("mean", "kernel mean")):
             found = comparison_of(part, LP, other)
             line[f"ℓp − {name}"] = (
-                f"{signed(found.mean, 2)} [{signed(found.low, 2)}, {signed(found.high, 2)}]"
+                f"{signed(found.mean, 2)} ({signed(found.low, 2)} to {signed(found.high, 2)})"
             )
             line[f"says ({name})"] = found.state
             if name == "ℓ1":
                 line["could see"] = round(found.detectable, 2)
         lines.append(line)
     return pd.DataFrame(lines).set_index("condition")
+
+
+def draw_conditions(rows: pd.DataFrame, narrow: bool) -> Figure:
+    """lp minus l1 and minus l2 under every condition."""
+    others = (("ℓp − ℓ1", label(1.0)), ("ℓp − ℓ2", label(2.0)))
+    conditions = list(dict.fromkeys(rows["condition"]))
+    height = 0.27 * len(conditions) + 1.0
+    figure, axes = panels(2, narrow=narrow, height=height, sharex=True)
+    for number, (ax, (title, other)) in enumerate(zip(axes, others, strict=True)):
+        parts = [rows[rows["condition"] == name] for name in conditions]
+        found = pd.DataFrame([vars(comparison_of(part, LP, other)) for part in parts])
+        intervals(ax, found, labels=conditions, margin=True)
+        ax.set_title(title)
+        ax.set_xlabel("AUC points")
+        if number and not narrow:
+            ax.tick_params(labelleft=False)
+    return figure
 
 
 def condition_facts(rows: pd.DataFrame) -> Facts:
@@ -198,10 +232,28 @@ def reading_table() -> pd.DataFrame:
             for name, found in reading_differences(reading, table).items():
                 line = lines.setdefault(method_label(name) + mark, {})
                 line[f"{title} − free"] = (
-                    f"{signed(found.mean, 2)} [{signed(found.low, 2)}, {signed(found.high, 2)}]"
+                    f"{signed(found.mean, 2)} ({signed(found.low, 2)} to {signed(found.high, 2)})"
                 )
                 line[f"{title}: says"] = found.state
     return pd.DataFrame(lines).T.fillna("–").rename_axis("method")
+
+
+def draw_readings(narrow: bool) -> Figure:
+    """Change of each column under the two other readings."""
+    titles = {"nonnegative": "R² ≥ 0 instead of free", "half cost": "half of every cost"}
+    figure, axes = panels(2, narrow=narrow, height=2.6)
+    for ax, (reading, title) in zip(axes, titles.items(), strict=True):
+        found = {
+            method_label(name) + mark: vars(difference)
+            for table, mark in (("radius_pure", ""), ("radius_negatives", "⁻"))
+            for name, difference in reading_differences(reading, table).items()
+        }
+        lines = pd.DataFrame(found.values())
+        colours = [colour_of("l" + name[1:]) for name in found]
+        intervals(ax, lines, labels=list(found), colours=colours, margin=True)
+        ax.set_title(title)
+        ax.set_xlabel("AUC points")
+    return figure
 
 
 def reading_facts(pure: pd.DataFrame, negatives: pd.DataFrame) -> Facts:
@@ -242,6 +294,25 @@ def sparsity_table(rows: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
+def draw_sparsity(rows: pd.DataFrame, narrow: bool) -> Figure:
+    """Support vectors against the share outside, one line for each of some exponents."""
+    columns = [name for name in rows if name.startswith("support_at_")]
+    shares = [100 * float(name.removeprefix("support_at_")) for name in columns]
+    table = 100 * rows.groupby("p")[columns].mean()
+    figure, (ax,) = panels(1, narrow=narrow, height=3.4)
+    ax.plot([0, 100], [0, 100], color="#999999", lw=0.8)
+    look = {1.0: ("o-", colour_of("l1")), 2.0: ("D-", colour_of("l2"))}
+    for p in (1.0, 16 / 15, 4 / 3, 2.0):
+        nearest = min(table.index, key=lambda q, p=p: abs(q - p))
+        style, colour = look.get(p, ("s-", colour_of("lp")))
+        alpha = 0.5 if p == 16 / 15 else 1.0
+        name = f"p = {fraction(p)}"
+        ax.plot(shares, table.loc[nearest], style, color=colour, alpha=alpha, label=name)
+    ax.set(xlabel="points outside, %", ylabel="support vectors, %", xlim=(0, 100), ylim=(0, 103))
+    ax.legend(loc="lower right")
+    return figure
+
+
 def validation_facts(rows: pd.DataFrame) -> Facts:
     """Quarter, half and full validation set."""
     facts = {}
@@ -274,7 +345,9 @@ def hypothesis_facts(fixed: pd.DataFrame, waves: pd.DataFrame, weights: pd.DataF
     equal = weights.pivot(index="form", columns="dataset", values="equal")
     inside, total = wave_inside(waves)
     return {
-        "fixed_each": ", ".join(f"{name} {apart[name].mean():.1f}" for name in names),
+        "fixed_each": ", ".join(
+            f"{name.replace('l2', 'ℓ2')} {apart[name].mean():.1f}" for name in names
+        ),
         "fixed_nearer": worded(nearer),
         "fixed_nearest": nearest,
         "fixed_verdict": "supported" if supported else "not supported",

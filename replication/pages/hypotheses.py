@@ -8,19 +8,18 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from lpsvdd.plots import PALETTE
-from replication.pages import POINTS, Facts, contrasts, forest, in_order
+from replication.figures import panels
+from replication.pages import Facts, contrasts, in_order
+from replication.pages.layout import GREY, colour_of
 from replication.paper import METHOD_NAMES
 from replication.printed import printed_matrix
 from replication.protocol import REPEATED
 from replication.statistics import (
     mean_interval,
     mean_matrix,
-    paired_differences,
     paired_interval,
     signed,
     worded,
@@ -29,7 +28,6 @@ from replication.tables import method_label
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from pandas.io.formats.style import Styler
 
 FAMILY = ["l1-SVDD", "l2-SVDD", "lp-SVDD"]
 CORE = list(METHOD_NAMES["pure"])
@@ -42,7 +40,7 @@ PAPER_LP, PAPER_L1, NU_LP, NU_L1 = (
 )  # fmt: skip
 
 
-def range_table(fair: pd.DataFrame) -> Styler:
+def range_table(fair: pd.DataFrame) -> pd.DataFrame:
     """Differences between the contestants of ``fair_grid``."""
     pairs = [
         (PAPER_LP, PAPER_L1),
@@ -53,21 +51,7 @@ def range_table(fair: pd.DataFrame) -> Styler:
         (PAPER_LP, "kernel mean"),
         (NU_L1, "kernel mean"),
     ]
-    return contrasts(fair, pairs).style.format("{:+.2f}", POINTS)
-
-
-def draw_range(fair: pd.DataFrame) -> Figure:
-    """lp minus l1 per data set, on the paper's grid and with nu for l1."""
-    fig, ax = plt.subplots(figsize=(6.4, 5.4), layout="constrained")
-    for other, colour, shift, label in (
-        (PAPER_L1, PALETTE["vermillion"], 0.15, "ℓ1 on the paper's grid"),
-        (NU_L1, PALETTE["blue"], -0.15, "ℓ1 with ν ∈ (0, 1]"),
-    ):
-        forest(paired_differences(fair, PAPER_LP, other), ax, colour=colour, shift=shift)
-        ax.scatter([], [], color=colour, s=16, label=label)
-    ax.set(xlabel="ℓp on the paper's grid minus ℓ1, AUC points")
-    ax.legend(loc="lower right")
-    return fig
+    return contrasts(fair, pairs)
 
 
 def range_facts(fair: pd.DataFrame, wide_gap: float) -> Facts:
@@ -120,7 +104,7 @@ def _with_and_without(preparation: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataF
     )
 
 
-def unit_norm_table(preparation: pd.DataFrame) -> Styler:
+def unit_norm_table(preparation: pd.DataFrame) -> pd.DataFrame:
     """Each method with and without the unit norm."""
     default, bare = _with_and_without(preparation)
     lines = []
@@ -138,25 +122,23 @@ def unit_norm_table(preparation: pd.DataFrame) -> Styler:
                 "sets down": found.losses,
             }
         )
-    table = pd.DataFrame(lines).set_index("method").style
-    return table.format("{:.1f}", ["with unit norm", "without"]).format(
-        "{:+.1f}", ["change", "low", "high"]
-    )
+    return pd.DataFrame(lines).set_index("method")
 
 
-def draw_unit_norm(preparation: pd.DataFrame) -> Figure:
+def draw_unit_norm(preparation: pd.DataFrame, narrow: bool) -> Figure:
     """One line per data set from the AUC with the unit norm to that without."""
     default, bare = _with_and_without(preparation)
-    fig, axes = plt.subplots(1, 3, figsize=(7.2, 4.2), sharey=True, layout="constrained")
-    for ax, name in zip(axes, ("l1-SVDD", "lp-SVDD", "kernel mean"), strict=True):
+    figure, axes = panels(3, narrow=narrow, height=3.4, sharey=True)
+    for ax, name in zip(axes, ("lp-SVDD", "l1-SVDD", "kernel mean"), strict=True):
         for dataset in default.index:
             ends = [default.loc[dataset, name], bare.loc[dataset, name]]
-            colour = PALETTE["blue"] if ends[1] > ends[0] else PALETTE["vermillion"]
-            ax.plot([0, 1], ends, "o-", ms=3, lw=1, color=colour)
-        ax.set_xticks([0, 1], ["unit norm", "without"])
-        ax.set(title=method_label(name), xlim=(-0.2, 1.2))
-    axes[0].set_ylabel("AUC")
-    return fig
+            rises = ends[1] > ends[0]
+            colour, style = (colour_of(name), "o-") if rises else (GREY, "o--")
+            ax.plot([0, 1], ends, style, ms=3, lw=1, color=colour)
+        ax.set_xticks([0, 1], ["unit length", "without"])
+        ax.set(title=method_label(name), xlim=(-0.25, 1.25), ylabel="AUC, %")
+        ax.label_outer()
+    return figure
 
 
 def variant_table(preparation: pd.DataFrame) -> pd.DataFrame:

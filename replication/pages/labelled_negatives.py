@@ -5,26 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from lpsvdd.plots import PALETTE
-from replication.pages import POINTS, Facts, contrasts, in_order, name_points
+from replication.figures import panels
+from replication.pages import Facts, contrasts, in_order
+from replication.pages.layout import colour_of, intervals, set_label
 from replication.printed import printed_matrix
 from replication.protocol import REPEATED
 from replication.statistics import mean_interval, mean_matrix, paired_interval, worded
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from pandas.io.formats.style import Styler
 
 WITHOUT = "lp without negatives"
 PRINTED = "printed ℓp⁻"
 PANELS = {
-    "lp with negatives": "ℓp with negatives",
-    "sum alpha = 1": "variant Σα = 1",
-    "kernel mean difference": "kernel mean difference",
+    "lp with negatives": "ℓp with outliers",
+    "sum alpha = 1": "variant with Σα = 1",
+    "kernel mean difference": "difference of kernel means",
     "two-class SVM": "two-class SVM",
 }
 
@@ -46,28 +45,41 @@ def weight_table(weight: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(columns).loc[in_order(means.index)]
 
 
-def draw_weight(weight: pd.DataFrame) -> Figure:
-    """Bars of the first and the third column of the table."""
-    table = weight_table(weight)
-    fig, ax = plt.subplots(figsize=(6.4, 5.0), layout="constrained")
-    position = np.arange(len(table))[::-1]
-    for column, shift, colour, label in (
-        ("weight, paper's grid", 0.2, "blue", "paper's grid"),
-        ("weight, wide costs", -0.2, "vermillion", "costs up to 1000"),
-    ):
-        ax.barh(position + shift, table[column], height=0.38, color=PALETTE[colour], label=label)
-    ax.set_yticks(position, table.index)
-    ax.set(xlabel="cells with weight on negatives, %", xlim=(0, 100))
+def draw_weight(weight: pd.DataFrame, narrow: bool) -> Figure:
+    """First and third column of the table: paper's grid (filled) and costs up to 1000 (open)."""
+    table = weight_table(weight).sort_values("weight, paper's grid", ascending=False)
+    figure, (ax,) = panels(1, narrow=narrow, height=0.2 * len(table) + 1.0)
+    place = np.arange(len(table))[::-1]
+    paper, wide = table["weight, paper's grid"], table["weight, wide costs"]
+    ax.hlines(place, paper, wide, color="#bbbbbb", lw=1.2)
+    ax.scatter(wide, place, s=26, facecolors="none", edgecolors=colour_of("lp"), label="wide costs")
+    ax.scatter(paper, place, s=26, color=colour_of("lp"), label="paper's grid")
+    ax.set_yticks(place, [set_label(name) for name in table.index])
+    ax.set(xlabel="cells in which outliers carry weight, %", xlim=(-2, 102))
     ax.legend(loc="lower right")
-    return fig
+    ax.grid(axis="y", visible=False)
+    return figure
 
 
-def contestants_table(contest: pd.DataFrame) -> Styler:
+NAMES = PANELS | {"lp with negatives, wide costs": "ℓp with outliers, wide costs"}
+
+
+def draw_contest(contest: pd.DataFrame, narrow: bool) -> Figure:
+    """What each way of using outliers gains over ℓp without them."""
+    names = [name for name in NAMES if name in set(contest["method"])]
+    found = pd.DataFrame([vars(paired_interval(contest, name, WITHOUT)) for name in names])
+    figure, (ax,) = panels(1, narrow=narrow, height=2.4)
+    colours = [colour_of(name) for name in names]
+    intervals(ax, found, labels=[NAMES[name] for name in names], colours=colours, margin=True)
+    ax.set_xlabel("minus ℓp without outliers, AUC points")
+    return figure
+
+
+def contestants_table(contest: pd.DataFrame) -> pd.DataFrame:
     """Each way of using negatives against lp without them."""
     others = [name for name in dict.fromkeys(contest["method"]) if name != WITHOUT]
     table = contrasts(contest, [(name, WITHOUT) for name in others])
-    table = table.rename(index=lambda text: text.replace("sum alpha", "variant Σα"))
-    return table.style.format("{:+.2f}", POINTS)
+    return table.set_axis(pd.Index([NAMES.get(name, name) for name in others], name="way"))
 
 
 def beside_print(contest: pd.DataFrame) -> pd.DataFrame:
@@ -78,22 +90,25 @@ def beside_print(contest: pd.DataFrame) -> pd.DataFrame:
     return table.loc[in_order(means.index)]
 
 
-def draw_beside_print(contest: pd.DataFrame) -> Figure:
-    """Four scatter plots against print; points more than twelve points off are named."""
+def draw_beside_print(contest: pd.DataFrame, narrow: bool) -> Figure:
+    """Distance of four contestants from the printed column, one dot a data set."""
     shown = beside_print(contest)
-    fig, axes = plt.subplots(
-        2, 2, figsize=(6.4, 6.4), sharex=True, sharey=True, layout="constrained"
-    )
-    for ax, name in zip(axes.flat, PANELS.values(), strict=True):
-        ax.plot([40, 100], [40, 100], color="#999999", lw=0.8)
-        ax.scatter(shown[PRINTED], shown[name], s=14)
-        ax.set(xlim=(38, 102), ylim=(38, 102), aspect="equal")
-        ax.set_title(name, fontsize="small")
-        names = np.where((shown[name] - shown[PRINTED]).abs() > 12, shown.index, "")
-        name_points(ax, names, shown[PRINTED], shown[name])
-    fig.supxlabel("printed AUC of ℓp-SVDD⁻", fontsize="small")
-    fig.supylabel("AUC here", fontsize="small")
-    return fig
+    figure, (ax,) = panels(1, narrow=narrow, height=2.4)
+    ax.axvline(0, color="#666666", lw=0.8)
+    for place, (name, title) in enumerate(reversed(PANELS.items())):
+        off = shown[title] - shown[PRINTED]
+        ax.scatter(off, np.full(len(off), place), s=18, color=colour_of(name), alpha=0.6)
+        ax.plot([off.mean()] * 2, [place - 0.3, place + 0.3], color="black", lw=2)
+        for dataset in (off.idxmin(), off.idxmax()):
+            ax.annotate(
+                dataset, (off[dataset], place), xytext=(0, 5), textcoords="offset points",
+                ha="center", fontsize=8,
+            )  # fmt: skip
+    ax.set_yticks(range(len(PANELS)), list(PANELS.values())[::-1])
+    ax.set_ylim(-0.5, len(PANELS) - 0.3)
+    ax.set_xlabel("AUC here minus printed ℓp-SVDD⁻, points")
+    ax.grid(axis="y", visible=False)
+    return figure
 
 
 def distance_table(contest: pd.DataFrame) -> pd.DataFrame:
@@ -107,13 +122,13 @@ def distance_table(contest: pd.DataFrame) -> pd.DataFrame:
         lines.append(
             {
                 "contestant": name,
-                "distance": f"{apart.mean:.1f} [{apart.low:.1f}, {apart.high:.1f}]",
+                "distance": f"{apart.mean:.1f} ({apart.low:.1f} to {apart.high:.1f})",
                 "here − print": worded(mean_interval(shown[name] - shown[PRINTED])),
                 "nearer": f"{nearer} of {len(shown)}",
                 "correlation": f"{shown[name].corr(shown[PRINTED]):.2f}",
             }
         )
-    return pd.DataFrame(lines)
+    return pd.DataFrame(lines).set_index("contestant")
 
 
 def contest_facts(contest: pd.DataFrame) -> Facts:

@@ -8,19 +8,20 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from lpsvdd.plots import PALETTE, fraction, heat_map
-from replication.pages import POINTS, Facts, contrasts, in_order
+from lpsvdd.plots import fraction, heat_map
+from replication.figures import panels
+from replication.pages import Facts, contrasts, in_order
+from replication.pages.layout import colour_of, intervals, set_label
 from replication.paper import EXPONENTS
 from replication.statistics import mean_interval, mean_matrix, paired_interval, signed, worded
 from replication.studies.general_solvers import estimate, selections
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from pandas.io.formats.style import Styler
 
 SOLVED_GAP = 1e-6
 
@@ -48,21 +49,20 @@ def solver_table(grid: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def draw_certified(grid: pd.DataFrame) -> Figure:
+def draw_certified(grid: pd.DataFrame, narrow: bool) -> Figure:
     """Percentage of certified cells over exponent and cost, one map per solver."""
-    rows = _general(grid)
-    fig, axes = plt.subplots(1, 3, figsize=(7.8, 3.6), layout="constrained")
-    for ax, (solver, part) in zip(axes, rows.groupby("solver"), strict=True):
+    figure, axes = panels(3, narrow=narrow, height=3.4)
+    for ax, (solver, part) in zip(axes, _general(grid).groupby("solver"), strict=True):
         share = 100 * part.pivot_table(index="p", columns="c", values="certified", aggfunc="mean")
-        label = "certified, %" if solver == "SCS" else ""
-        _percent_map(share, ax, label)
+        _percent_map(share, ax)
         ax.set_title(solver)
-    return fig
+        ax.label_outer()
+    return figure
 
 
-def _percent_map(share: pd.DataFrame, ax: plt.Axes, label: str) -> None:
-    options = {"fmt": "{:.0f}", "vmin": 0, "vmax": 100, "label": label}
-    heat_map(share.to_numpy(), ps=share.index, cs=share.columns, ax=ax, **options)
+def _percent_map(share: pd.DataFrame, ax: Axes) -> None:
+    look = {"fmt": "{:.0f}", "vmin": 0, "vmax": 100, "colorbar": False}
+    heat_map(share.to_numpy(), ps=share.index, cs=share.columns, ax=ax, **look)
 
 
 def selection_table(grid: pd.DataFrame) -> pd.DataFrame:
@@ -89,12 +89,6 @@ def selection_table(grid: pd.DataFrame) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(lines)
-
-
-def shown_selections(grid: pd.DataFrame) -> Styler:
-    """The table of selections with signs."""
-    numbers = [*POINTS, "largest fall", "largest rise"]
-    return selection_table(grid).style.hide(axis="index").format("{:+.2f}", numbers)
 
 
 def solver_facts(grid: pd.DataFrame) -> Facts:
@@ -136,7 +130,8 @@ def time_table(timed: pd.DataFrame, tables: dict[str, pd.DataFrame]) -> pd.DataF
         }
         blocks.append(pd.DataFrame(columns))
     table = pd.concat(blocks, axis=1)
-    return table.loc[in_order(table.index)].rename_axis("data set").reset_index()
+    table = table.loc[in_order(table.index)]
+    return table.rename(index=set_label).rename_axis("data set")
 
 
 def time_facts(timed: pd.DataFrame, tables: dict[str, pd.DataFrame]) -> Facts:
@@ -167,16 +162,17 @@ def _average(support: pd.DataFrame, column: str) -> pd.DataFrame:
     return 100 * support.groupby(["p", "c"])[column].mean().unstack("c")
 
 
-def draw_support(support: pd.DataFrame) -> Figure:
+def draw_support(support: pd.DataFrame, narrow: bool) -> Figure:
     """Share of support vectors, and of splits with R^2 < 0, over exponent and cost."""
     labels = {
         "support_mean": "support vectors, %",
         "negative_radius": "splits with R² < 0, %",
     }
-    fig, axes = plt.subplots(1, 2, figsize=(7.4, 4.0), layout="constrained")
+    figure, axes = panels(2, narrow=narrow, height=3.8)
     for ax, (column, label) in zip(axes, labels.items(), strict=True):
-        _percent_map(_average(support, column), ax, label)
-    return fig
+        _percent_map(_average(support, column), ax)
+        ax.set_title(label)
+    return figure
 
 
 def support_facts(support: pd.DataFrame) -> Facts:
@@ -207,20 +203,21 @@ def exponent_table(choice: pd.DataFrame) -> pd.DataFrame:
     return table.set_axis(pd.Index([fraction(p) for p in names.values()], name="p"))
 
 
-def draw_exponents(choice: pd.DataFrame) -> Figure:
+def draw_exponents(choice: pd.DataFrame, narrow: bool) -> Figure:
     """How often each exponent is chosen; a fixed exponent minus the tuned one."""
     table = exponent_table(choice)
-    fig, axes = plt.subplots(1, 2, figsize=(7.2, 3.6), sharey=True, layout="constrained")
-    position, blue = np.arange(len(table)), PALETTE["blue"]
-    axes[0].barh(position, table["chosen"], color=blue)
-    axes[0].set_yticks(position, table.index)
-    axes[0].set(xlabel="chosen, % of splits", ylabel="p")
-    axes[1].axvline(0, color="#666666", lw=0.8)
-    axes[1].hlines(position, table["low"], table["high"], color=blue)
-    axes[1].scatter(table["mean difference"], position, color=blue, s=16)
-    axes[1].set(xlabel="fixed p minus tuned p, AUC points")
-    axes[0].invert_yaxis()
-    return fig
+    figure, axes = panels(2, narrow=narrow, height=3.4)
+    place, names = np.arange(len(table))[::-1], [f"p = {p}" for p in table.index]
+    axes[0].hlines(place, 0, table["chosen"], color=colour_of("lp"), lw=3)
+    axes[0].set_yticks(place, names)
+    axes[0].set(title="how often chosen", xlabel="% of splits")
+    axes[0].grid(axis="y", visible=False)
+    lines = table.rename(columns={"mean difference": "mean"})
+    intervals(axes[1], lines, labels=names, margin=True)
+    axes[1].set(title="fixed p minus tuned p", xlabel="AUC points")
+    if not narrow:
+        axes[1].tick_params(labelleft=False)
+    return figure
 
 
 def exponent_facts(choice: pd.DataFrame) -> Facts:

@@ -68,7 +68,7 @@ class Page:
     async def visit(self, url: str, settle: float = 0.15) -> None:
         """Go to a page, wait for its load event and for MathJax to finish."""
         self.problems.clear()
-        await self.tab.goto(url)
+        await self.tab.goto(url, timeout=120_000)  # a loaded machine is slow, not wrong
         await self.evaluate("window.MathJax?.startup?.promise?.then(() => true)")
         await asyncio.sleep(settle)
 

@@ -29,5 +29,8 @@
     const named = field.labels?.length || field.getAttribute("aria-label") || field.getAttribute("aria-labelledby");
     if (!named && !field.closest(".toggle, .sd-tab-set")) report("control without label", field.outerHTML);
   }
+  for (const node of document.querySelectorAll("[tabindex]")) {
+    if (node.tabIndex > 0) report("tab order changed", node.outerHTML);
+  }
   return problems;
 })()

@@ -23,7 +23,7 @@
     }
   }
 
-  // Contrast of captions against what is behind them (WCAG AA), and their weight.
+  // Contrast of text against what is behind it (WCAG AA), and the weight of captions.
   const parse = (text) => (text.match(/[\d.]+/g) || []).map(Number);
   const luminance = ([r, g, b]) => {
     const [R, G, B] = [r, g, b].map((v) => { v /= 255; return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; });
@@ -36,13 +36,24 @@
     }
     return [255, 255, 255];
   };
-  for (const caption of document.querySelectorAll("article figcaption, article caption, article figcaption .caption-text, .boundary .legend, .boundary .summary")) {
+  const contrastOf = (node) => {
+    const [one, other] = [luminance(parse(getComputedStyle(node).color)), luminance(behind(node))].sort((a, b) => b - a);
+    return (one + 0.05) / (other + 0.05);
+  };
+  const captions = "figcaption, caption, figcaption .caption-text, .boundary .legend, .boundary .summary";
+  for (const caption of document.querySelectorAll(captions)) {
     if (!caption.textContent.trim() || !caption.getClientRects().length) continue;
-    const style = getComputedStyle(caption);
-    const [one, other] = [luminance(parse(style.color)), luminance(behind(caption))].sort((a, b) => b - a);
-    const contrast = (one + 0.05) / (other + 0.05);
+    const style = getComputedStyle(caption), contrast = contrastOf(caption);
     if (contrast < 4.5) report("faint caption", `contrast ${contrast.toFixed(1)}: ${caption.textContent}`);
     if (Number(style.fontWeight) < 400) report("hairline caption", `weight ${style.fontWeight}: ${caption.textContent}`);
+  }
+  // All other text; code is coloured by the theme.
+  const words = "article p, article li, article td, article th, article summary, article a, article button, article label, article .verdict";
+  for (const node of document.querySelectorAll(words)) {
+    const own = [...node.childNodes].some((child) => child.nodeType === Node.TEXT_NODE && child.data.trim());
+    if (!own || !node.getClientRects().length || node.closest("pre, .highlight, figcaption, caption, .headerlink")) continue;
+    const contrast = contrastOf(node);
+    if (contrast < 4.5) report("faint text", `contrast ${contrast.toFixed(1)}: ${node.textContent}`);
   }
   return problems;
 })()

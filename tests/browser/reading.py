@@ -12,6 +12,7 @@ HERE = Path(__file__).parent
 READING, SIZES, WIDGET = (
     (HERE / f"{name}.js").read_text() for name in ("reading", "figure_sizes", "widget")
 )
+OPEN = "document.querySelectorAll('article details').forEach((box) => { box.open = true; })"
 DESK, PHONE = (1000, 900), (390, 844)
 SMALLEST_LETTER = 9.0
 """CSS px that a letter in a figure needs on a phone."""
@@ -32,6 +33,7 @@ async def check_reading(page: Any) -> list[Problem]:
     """Problems of the page that is open, on a desk in both themes and on a phone."""
     problems: list[Problem] = []
     await page.resize(*DESK)
+    await page.evaluate(OPEN)
     for theme in ("dark", "light"):
         await page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
         await asyncio.sleep(0.05)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,13 +23,14 @@ from replication.claims import (
     exponent,
     figure,
     judge,
-    markdown_table,
+    markdown_cards,
     mathematics,
     read_ledger,
     reproduction,
     studies,
 )
 from replication.claims.ledger import THEMES, finding, load_checks, stored
+from replication.claims.typeset import PLAIN_LEFT, evidence_titles, typeset
 from replication.paper import EXPONENTS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,21 +56,40 @@ def test_every_check_is_used_and_every_verdict_kind_is_known():
     assert {claim.verdict for claim in LEDGER} <= set(VERDICTS)
 
 
-def test_evidence_points_at_a_source_of_the_book():
+def test_evidence_points_at_a_figure_or_section_of_the_page_it_names():
     for claim in LEDGER:
-        page = claim.evidence.split("#")[0]
+        page, _, label = claim.evidence.partition("#")
         source = ROOT / page if page.startswith("notebooks/") else ROOT / "book" / page
-        assert source.is_file(), f"{claim.id}: {page}"
+        text = source.read_text(encoding="utf-8")
+        assert f'"name": "{label}"' in text or f"({label})=" in text, (
+            f"{claim.id}: {claim.evidence}"
+        )
+        title = evidence_titles(ROOT)[label]
+        assert title and "{" not in title, f"{claim.id}: nothing says what {label} shows"
 
 
-def test_table_has_one_line_per_claim_and_shows_a_mismatch():
+def test_every_claim_has_a_box_and_a_mismatch_is_shown():
     chosen = [claim for claim in LEDGER if claim.id in {"table-2-bold", "table-4-labels"}]
-    lines = markdown_table(chosen).splitlines()
-    assert sum(line.startswith("| ") for line in lines) == 1 + len(chosen)
-    assert lines[0] == "**The printed tables**"
-    assert "ledger:" not in markdown_table(chosen)
+    text = markdown_cards(chosen, ROOT)
+    assert text.count(":::{div} claim verdict-") == len(chosen)
+    assert "**The printed tables**" in text and "{ref}`How close is the rerun to print? <" in text
+    assert "ledger:" not in text
     wrong = [type(chosen[0])(**{**vars(chosen[0]), "verdict": "holds"})]
-    assert "ledger: holds" in markdown_table(wrong)
+    assert "ledger: holds" in markdown_cards(wrong, ROOT)
+    lost = [type(chosen[0])(**{**vars(chosen[0]), "evidence": "notebooks/07_pure.ipynb#fig-none"})]
+    with pytest.raises(LedgerError, match="names no figure and no section"):
+        markdown_cards(lost, ROOT)
+
+
+def test_formulas_are_typeset():
+    assert typeset("at p = 2, c = 1e-03.") == r"at $p = 2$, $c = 1 \cdot 10^{-3}$."
+    assert typeset("With R² ≥ 0 and Σα = 1") == r"With $R^2 \ge 0$ and $\sum\alpha = 1$"
+    assert typeset("a gap of 5e-11, -22 at p") == r"a gap of $5 \cdot 10^{-11}$, −22 at p"
+    assert typeset("a plain step of ten points") == "a plain step of ten points"
+    for claim in LEDGER:
+        for text in (claim.claim, re.sub(r"{[^}]*}", "", claim.finding)):
+            rest = re.sub(r"\$[^$]*\$", "", typeset(text))
+            assert not PLAIN_LEFT.search(rest), f"{claim.id}: {rest}"
 
 
 @pytest.mark.parametrize(

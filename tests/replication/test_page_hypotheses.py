@@ -1,4 +1,4 @@
-"""Chapter 10: every fact that its text quotes is computed, and verdicts follow the tables."""
+"""Chapters with results: every fact that a text quotes is computed, verdicts follow the tables."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import pandas as pd
 import pytest
 
 from replication.experiment import experiment
-from replication.pages import exponent, hypotheses, in_order, labelled_negatives, study_table
+from replication.pages import exponent, hypotheses, labelled_negatives, paper_tables, study_table
 from replication.pages import solvers_and_exponents as rest
 from replication.printed import printed_matrix
 from replication.studies import conditions
 
-NOTEBOOK = Path(__file__).resolve().parents[2] / "notebooks" / "10_where_gain.ipynb"
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,9 @@ def test_the_text_quotes_what_is_computed(stored, main) -> None:
             stored["fixed_cost"], stored["waveform"], stored["density_weights"]
         )
     )
-    cells = json.loads(NOTEBOOK.read_text())["cells"]
+    names = ("09_choices", "10_where_gain")
+    pages = [(ROOT / "notebooks" / f"{name}.ipynb").read_text() for name in names]
+    cells = [cell for page in pages for cell in json.loads(page)["cells"]]
     text = "".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
     quoted = re.findall(r"\{glue:text\}`(\w+)(?::([^`]+))?`", text)
     assert {name for name, _ in quoted} <= set(facts)
@@ -83,9 +85,15 @@ def test_the_map_says_where_p_helps(stored) -> None:
 
 
 def test_figures_of_the_studies_of_p(stored) -> None:
-    ticks = exponent.draw_fixed(stored["common_range"]).axes[0].get_yticklabels()
-    assert len(ticks) == 11
-    assert len(exponent.draw_relabelling(stored["relabelling"]).axes) == 2
+    for narrow in (False, True):
+        common = stored["common_range"]
+        assert len(exponent.draw_fixed(common, narrow).axes[0].get_yticklabels()) == 11
+        assert len(exponent.draw_steps(common, narrow).axes[0].get_yticklabels()) == 5
+        assert len(exponent.draw_relabelling(stored["relabelling"], narrow).axes) == 2
+        maps = exponent.draw_conditions(stored["conditions"], narrow).axes
+        assert len(maps[0].get_yticklabels()) == stored["conditions"]["condition"].nunique()
+        assert len(exponent.draw_sparsity(stored["matched_sparsity"], narrow).axes[0].lines) == 5
+        assert len(exponent.draw_readings(narrow).axes) == 2
     assert list(exponent.density_table(stored["density_weights"]).columns[:2]) == ["D1", "D2"]
     assert exponent.sparsity_table(stored["matched_sparsity"]).index[0] == 1.0
     assert "ℓp-SVDD⁻" in exponent.reading_table().index
@@ -133,7 +141,7 @@ def test_hypothesis_3_counts_cells_and_gains(stored, main) -> None:
     found = labelled_negatives.weight_facts(every, contest, both)
     assert found["h3_share"] == 100.0 and "against H3" in found["h3_verdict"]
     table = labelled_negatives.distance_table(contest)
-    assert table.loc[0, "nearer"].startswith("0 of ")  # not nearer than itself
+    assert table["nearer"].iloc[0].startswith("0 of ")  # not nearer than itself
 
 
 def test_hypothesis_4_takes_the_nearest_class(stored) -> None:
@@ -166,18 +174,60 @@ def test_exponents_are_counted_over_all_splits(stored) -> None:
     assert found["p_best_fixed"] == "p = 5" and found["p_best_fixed_diff"].startswith("+")
 
 
-def test_figures_show_every_data_set(stored) -> None:
-    fair, contest = stored["fair_grid"], stored["negative_contest"]
-    labels = [tick.get_text() for tick in hypotheses.draw_range(fair).axes[0].get_yticklabels()]
-    assert labels[:-1] == in_order(fair["dataset"].unique()) and labels[-1] == "all"
-    bars = labelled_negatives.draw_weight(stored["negative_weight"]).axes[0].patches
-    assert len(bars) == 2 * contest["dataset"].nunique()
-    lines = hypotheses.draw_unit_norm(stored["preparation"]).axes[0].lines
-    assert len(lines) == stored["preparation"]["dataset"].nunique()
-    assert len(rest.draw_certified(stored["cvxpy_grid"]).axes) == 6  # three maps, three bars
-    assert len(rest.draw_support(stored["support"]).axes) == 4
-    assert len(rest.draw_exponents(stored["choice_of_p"]).axes[0].patches) == 10
+@pytest.mark.parametrize("narrow", [False, True])
+def test_figures_show_every_data_set(stored, narrow) -> None:
+    contest, preparation = stored["negative_contest"], stored["preparation"]
+    ax = labelled_negatives.draw_weight(stored["negative_weight"], narrow).axes[0]
+    assert len(ax.get_yticklabels()) == stored["negative_weight"]["dataset"].nunique()
+    assert len(labelled_negatives.draw_contest(contest, narrow).axes[0].get_yticklabels()) == 5
+    dots = labelled_negatives.draw_beside_print(contest, narrow).axes[0].collections
+    assert [len(part.get_offsets()) for part in dots] == [contest["dataset"].nunique()] * 4
+    lines = hypotheses.draw_unit_norm(preparation, narrow).axes[0].lines
+    assert len(lines) == preparation["dataset"].nunique()
+    assert len(rest.draw_certified(stored["cvxpy_grid"], narrow).axes) == 3
+    assert len(rest.draw_support(stored["support"], narrow).axes) == 2
+    ax = rest.draw_exponents(stored["choice_of_p"], narrow).axes[0]
+    assert len(ax.get_yticklabels()) == 10
     plt.close("all")
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_figures_of_the_papers_tables(main, narrow) -> None:
+    few = {name: rows[rows["dataset"].isin(["D1", "D7", "D17"])] for name, rows in main.items()}
+    pure, labelled = (paper_tables.Setting(few[name], name) for name in ("pure", "negatives"))
+    for table, methods in ((pure, 9), (labelled, 7)):
+        for draw in (paper_tables.draw_means, paper_tables.draw_ranks, paper_tables.draw_off):
+            ax = draw(table, narrow).axes[0]
+            assert [t.get_text() for t in ax.get_yticklabels()].count(
+                "ℓ1-SVDD" + "⁻" * (methods == 7)
+            ) == 1
+            assert len(ax.get_yticklabels()) == methods
+        assert (
+            len(paper_tables.draw_against(table, narrow).axes[0].get_yticklabels()) == methods - 1
+        )
+        names = paper_tables.draw_by_set(paper_tables.pair_parts(table), narrow).axes[0]
+        shown = [tick.get_text() for tick in names.get_yticklabels()]
+        assert set(shown) == {"Iris (D1)", "Wine (D7)", "Cleveland (D17)", "all sets"}
+    gains = paper_tables.gains(labelled, pure)
+    assert len(paper_tables.draw_gains(gains, narrow).axes[0].get_yticklabels()) == 7
+    assert gains.index[0] == "lp-SVDD-"
+    plt.close("all")
+
+
+def test_the_two_chapters_on_the_papers_tables_quote_what_is_computed(main) -> None:
+    settings = {name: paper_tables.Setting(rows, name) for name, rows in main.items()}
+    pure, labelled = settings["pure"], settings["negatives"]
+    facts = {
+        "07_pure": paper_tables.facts(pure) | paper_tables.improvement(pure, "D17"),
+        "08_negatives": paper_tables.facts(labelled)
+        | paper_tables.gain_facts(paper_tables.gains(labelled, pure))
+        | paper_tables.misprint_facts(labelled),
+    }
+    for name, known in facts.items():
+        text = (ROOT / "notebooks" / f"{name}.ipynb").read_text(encoding="utf-8")
+        for key, form in re.findall(r"\{glue:text\}`(\w+)(?::([^`]+))?`", text):
+            format(known[key], form)
+    assert facts["07_pure"]["printed_wins"] == 19 and facts["08_negatives"]["n_methods"] == 7
 
 
 def test_a_missing_table_is_named(tmp_path, monkeypatch) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from replication import pages
 from replication.experiment import paper_methods
+from replication.pages import layout, paper_tables
 from replication.statistics import Interval, paired_interval, worded
 from replication.tables import comparison, method_label
 
@@ -49,18 +50,44 @@ def test_contrasts_are_paired_and_can_leave_sets_out(rows):
 
 
 def test_numbers_in_words():
-    assert worded(Interval(8.88, 5.19, 12.7, 20, 17, 3)) == "+8.9 [+5.2, +12.7]"
+    assert worded(Interval(8.88, 5.19, 12.7, 20, 17, 3)) == "+8.9 (+5.2 to +12.7)"
     assert worded(Interval(3.0, np.nan, np.nan, 1, 1, 0)) == "+3.0 (one data set)"
-    assert worded(Interval(-0.91, -1.77, -0.03, 20, 6, 14)) == "−0.91 [−1.77, −0.03]"
+    assert worded(Interval(-0.91, -1.77, -0.03, 20, 6, 14)) == "−0.91 (−1.77 to −0.03)"
 
 
 def test_table_marks_ties_and_flags(rows):
-    text = pages.side_by_side(rows, "pure", "a & b")
-    assert 'aria-label="a &amp; b"' in text and "overflow-x:auto" in text
-    assert text.count("<strong>61.50 ± 0.71</strong>") == 2, "lp and KPCA tie on D1"
-    assert "D4 †" in text and "ℓ1-SVDD" in text
+    table = paper_tables.Setting(rows_of_the_family(rows), "pure")
+    shown = paper_tables.full_tables(table)["here"]
+    assert list(shown.columns) == ["ℓp", "ℓ1", "ℓ2", "KPCA"] and "Concordia16 (D4) †" in shown.index
+    text = layout.table_html(shown, "a & b", formats="{:.1f}", best=True)
+    assert text.count("<strong>61.5</strong>") == 2, "lp and KPCA tie on D1"
+    assert "<caption>a &amp; b</caption>" in text and "<details" not in text
+    folded = layout.table_html(shown, "all", fold=True)
+    assert folded.startswith('<details class="table"><summary>all</summary>')
     assert pages.flag_notes(rows).startswith("† D4:")
     assert pages.flag_notes(rows[rows["dataset"] == "D1"]).startswith("No row")
+
+
+def rows_of_the_family(rows):
+    """The same rows with l2, one point below l1."""
+    lower = rows[rows["method"] == "l1-SVDD"].assign(method="l2-SVDD")
+    return pd.concat([rows, lower.assign(auc=lower["auc"] - 1.0)])
+
+
+def test_numbers_of_a_table_have_true_minus_signs_and_words_are_told_apart():
+    table = pd.DataFrame({"x": [-1.25, np.nan], "says": ["higher", "+0.1 (−0.1 to +0.3)"]})
+    text = layout.table_html(table, "t", formats={"x": "{:+.1f}"})
+    assert "<td>−1.2</td>" in text and "<td>–</td>" in text
+    assert '<td class="word">higher</td>' in text and "<td>+0.1 (−0.1 to +0.3)</td>" in text
+    assert layout.minus("2 to -3, x-4, 1e-5") == "2 to −3, x-4, 1e-5"
+
+
+def test_data_sets_are_named_beside_their_number():
+    assert (
+        layout.set_label("D1") == "Iris (D1)" and layout.set_label("D20") == "Fashion-MNIST (D20)"
+    )
+    assert layout.set_label("all") == "all sets"
+    assert layout.colour_of("lp-SVDD-") != layout.colour_of("l1-SVDD") != layout.colour_of("GP")
 
 
 def test_summary_by_method(rows):
@@ -70,12 +97,12 @@ def test_summary_by_method(rows):
 
 
 def test_two_standard_errors_of_both_means_are_the_limit():
-    """Deviation 3 over 25 splits, 2.53 over the ten in print: one standard error is 1."""
+    """3 over 25 splits here, the root of 6.4 over ten in print: the standard error is 1."""
     table = pd.DataFrame(
         {
             "method": "GP",
             "auc_sd": 3.0,
-            "printed_sd": 0.8 * 10**0.5,
+            "printed_sd": np.sqrt(6.4),
             "trials": 25,
             "auc_mean": [70.0, 70.0, 71.0, 72.0],
             "difference": [1.95, 2.05, -1.95, -2.05],
@@ -95,9 +122,9 @@ def test_grids_of_the_notebook_replace_only_those_of_lp():
     assert own["l2-SVDD-"] == {m.name: m for m in paper_methods("negatives")}["l2-SVDD-"]
 
 
-def test_provenance_names_the_run_or_says_there_is_none(tmp_path, monkeypatch):
+def test_runs_are_named_or_said_to_be_absent(tmp_path, monkeypatch):
     monkeypatch.setenv("LPSVDD_RESULTS", str(tmp_path))
-    assert "no stored run" in pages.provenance("pure")
+    assert "no stored run" in pages.runs(["pure"]).loc["results/pure.csv", "run"]
     stored = {
         "git_commit": "0123456789abcdef", "date": "2026-01-02", "python": "3.11", "cores": 2,
         "processor": "a processor", "packages": {"numpy": "2", "scipy": "1"},
@@ -108,11 +135,11 @@ def test_provenance_names_the_run_or_says_there_is_none(tmp_path, monkeypatch):
         {"dataset": ["D1"], "method": "GP", "trial": 0, "auc": 50.0, "seconds": 1.0}
     )
     table.assign(flag="", params="", status="").to_csv(tmp_path / "pure.csv", index=False)
-    assert pages.provenance("pure", table) == pages.provenance("pure")
+    assert pages.computed_here("pure", table) == ""
     other = pd.concat([table, table.assign(auc=60.0)])
-    assert pages.provenance("pure", other).startswith("1 of 2 rows shown are stored")
-    text = pages.provenance("pure")
-    assert all(part in text for part in ("2026-01-02", "`012345678`", "version 7", "2 cores"))
+    assert pages.computed_here("pure", other).startswith("1 of 2 rows shown are stored")
+    line = pages.runs(["pure"]).loc["results/pure.csv"]
+    assert list(line) == ["2026-01-02", "012345678", "7", "3.11", "a processor, 2 cores"]
 
 
 def test_a_run_with_uncommitted_changes_says_so() -> None:

@@ -1,0 +1,55 @@
+"""The examples in docstrings run, and every class of the reference has one."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+MODULES = [
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    for path in sorted((ROOT / "lpsvdd").rglob("*.py"))
+    if ">>>" in path.read_text(encoding="utf-8")
+]
+PAGES = sorted((ROOT / "book" / "api").glob("*.md"))
+
+
+def named(path: str) -> object:
+    """The object of a dotted name."""
+    module, _, name = path.rpartition(".")
+    return getattr(importlib.import_module(module), name)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # some of them save a file
+    module = importlib.import_module(name)
+    if name == "lpsvdd.pyod_adapter":
+        pytest.importorskip("pyod")
+    found = doctest.testmod(module, optionflags=FLAGS)
+    assert found.attempted > 0 and found.failed == 0
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
+def test_every_page_of_the_reference_shows_an_example(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    objects = [named(name) for name in re.findall(r"auto(?:class|function):: ([\w.]+)", text)]
+    for name in re.findall(r"automodule:: ([\w.]+)", text):
+        module = importlib.import_module(name)
+        objects += [module, *(getattr(module, n) for n in dir(module) if not n.startswith("_"))]
+    assert any(">>>" in (getattr(item, "__doc__", "") or "") for item in objects)
+
+
+def test_every_detector_shows_an_example() -> None:
+    from sklearn.base import BaseEstimator
+
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    classes = [named(name) for name in re.findall(r"autoclass:: ([\w.]+)", text)]
+    detectors = [item for item in classes if issubclass(item, BaseEstimator)]
+    assert len(detectors) > 9
+    assert [item.__name__ for item in detectors if ">>>" not in item.__doc__] == []
