@@ -11,6 +11,21 @@ import typer
 
 from lpsvdd.cli._cells import CellReader, Layout, parse_decimal, parse_sep
 from lpsvdd.cli._errors import sentences, warnings_as_notes
+from lpsvdd.cli._options import (
+    FILES,
+    MODEL,
+    TABLE,
+    Categorical,
+    Columns,
+    Decimal,
+    Drop,
+    Holes,
+    Overwrite,
+    Quiet,
+    SampleSize,
+    Separator,
+    Standardise,
+)
 from lpsvdd.cli._outputs import STREAM, ScoreWriter, check_outputs, open_text
 from lpsvdd.cli._picture import check_picture, draw
 from lpsvdd.cli._report import accepted_lines, line, model_lines, show, size_line, tracked
@@ -28,8 +43,6 @@ from lpsvdd.cli._rows import (
 
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
-
-TABLE, MODEL, FILES = "The table", "The model", "Files"
 
 
 class Kernel(StrEnum):
@@ -68,14 +81,8 @@ def fit(
             metavar="CLASS", help="Class to describe; the others are -1.", rich_help_panel=TABLE
         ),
     ] = None,
-    columns: Annotated[
-        str | None,
-        typer.Option(metavar="A,B,C", help="Use these columns only.", rich_help_panel=TABLE),
-    ] = None,
-    drop: Annotated[
-        str | None,
-        typer.Option(metavar="A,B,C", help="Use all but these columns.", rich_help_panel=TABLE),
-    ] = None,
+    columns: Columns = None,
+    drop: Drop = None,
     identify: Annotated[
         str | None,
         typer.Option(
@@ -85,41 +92,11 @@ def fit(
             rich_help_panel=TABLE,
         ),
     ] = None,
-    categorical: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B",
-            help="Columns of categories: an indicator (0 or 1) for each value.",
-            rich_help_panel=TABLE,
-        ),
-    ] = None,
-    missing: Annotated[
-        Missing,
-        typer.Option(
-            help="A missing value is an error, is filled with the mean or median of the targets "
-            "(an empty category is one of its own), or its row is dropped.",
-            rich_help_panel=TABLE,
-        ),
-    ] = Missing.error,
-    sep: Annotated[
-        str | None,
-        typer.Option(metavar="SIGN", help="Separator, if not as detected.", rich_help_panel=TABLE),
-    ] = None,
-    decimal: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SIGN", help="Decimal sign, if not as detected.", rich_help_panel=TABLE
-        ),
-    ] = None,
-    sample: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            min=2,
-            help="Fit to N rows drawn at random, for files larger than the memory.",
-            rich_help_panel=TABLE,
-        ),
-    ] = None,
+    categorical: Categorical = None,
+    missing: Holes = Missing.error,
+    sep: Separator = None,
+    decimal: Decimal = None,
+    sample: SampleSize = None,
     negatives: Annotated[
         bool,
         typer.Option(
@@ -171,13 +148,7 @@ def fit(
             rich_help_panel=MODEL,
         ),
     ] = None,
-    standardise: Annotated[
-        bool,
-        typer.Option(
-            help="Mean 0 and standard deviation 1 of each column over the targets.",
-            rich_help_panel=MODEL,
-        ),
-    ] = True,
+    standardise: Standardise = True,
     unit_norm: Annotated[
         bool,
         typer.Option("--unit-norm", help="Then scale each row to length 1.", rich_help_panel=MODEL),
@@ -204,13 +175,8 @@ def fit(
             rich_help_panel=FILES,
         ),
     ] = None,
-    force: Annotated[
-        bool,
-        typer.Option("--force", help="Replace files that exist.", rich_help_panel=FILES),
-    ] = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="No report, no progress.", rich_help_panel=FILES)
-    ] = False,
+    force: Overwrite = False,
+    quiet: Quiet = False,
 ) -> None:
     """Fit an lp-SVDD to a table and report radius, certificate and accepted rows.
 

@@ -8,10 +8,24 @@ import typer
 
 from lpsvdd.cli._cells import parse_decimal, parse_sep
 from lpsvdd.cli._errors import sentences, warnings_as_notes
+from lpsvdd.cli._options import (
+    FILES,
+    TABLE,
+    Categorical,
+    Columns,
+    Decimal,
+    Drop,
+    Holes,
+    Overwrite,
+    Quiet,
+    SampleSize,
+    Separator,
+    Standardise,
+)
 from lpsvdd.cli._outputs import STREAM, check_outputs, open_text
 from lpsvdd.cli._report import accepted_lines, line, model_lines, show, size_line
 from lpsvdd.cli._rows import Missing, is_table, names
-from lpsvdd.cli.fit import FILES, TABLE, read, train
+from lpsvdd.cli.fit import read, train
 
 if TYPE_CHECKING:
     from lpsvdd import LpSVDDCV
@@ -41,42 +55,14 @@ def tune(
         str | None,
         typer.Option(metavar="CLASS", help="Class to describe.", rich_help_panel=TABLE),
     ] = None,
-    columns: Annotated[
-        str | None,
-        typer.Option(metavar="A,B,C", help="Use these columns only.", rich_help_panel=TABLE),
-    ] = None,
-    drop: Annotated[
-        str | None,
-        typer.Option(metavar="A,B,C", help="Use all but these columns.", rich_help_panel=TABLE),
-    ] = None,
-    categorical: Annotated[
-        str | None,
-        typer.Option(metavar="A,B", help="Columns of categories.", rich_help_panel=TABLE),
-    ] = None,
-    missing: Annotated[
-        Missing, typer.Option(help="What a missing value means.", rich_help_panel=TABLE)
-    ] = Missing.error,
-    sep: Annotated[
-        str | None,
-        typer.Option(metavar="SIGN", help="Separator, if not as detected.", rich_help_panel=TABLE),
-    ] = None,
-    decimal: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SIGN", help="Decimal sign, if not as detected.", rich_help_panel=TABLE
-        ),
-    ] = None,
-    sample: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=2, help="Use N rows drawn at random.", rich_help_panel=TABLE),
-    ] = None,
-    standardise: Annotated[
-        bool,
-        typer.Option(
-            help="Mean 0 and standard deviation 1 of each column over the targets.",
-            rich_help_panel=TABLE,
-        ),
-    ] = True,
+    columns: Columns = None,
+    drop: Drop = None,
+    categorical: Categorical = None,
+    missing: Holes = Missing.error,
+    sep: Separator = None,
+    decimal: Decimal = None,
+    sample: SampleSize = None,
+    standardise: Standardise = True,
     p: Annotated[
         list[float] | None,
         typer.Option("--p", help="Exponent, 2 if absent; may be repeated.", rich_help_panel=SEARCH),
@@ -115,12 +101,8 @@ def tune(
         str | None,
         typer.Option(metavar="FILE", help="Save the best model here.", rich_help_panel=FILES),
     ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Overwrite files.", rich_help_panel=FILES)
-    ] = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="No report, no progress.", rich_help_panel=FILES)
-    ] = False,
+    force: Overwrite = False,
+    quiet: Quiet = False,
 ) -> None:
     """Choose the parameters of an lp-SVDD by cross-validation without labels.
 
