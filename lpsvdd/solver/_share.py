@@ -192,8 +192,8 @@ def search(
         spread = 1.0
     if abs((p - 1.0) * math.log(spread)) > LOG_LARGEST:
         raise ValueError(
-            f"squared distances near {spread:.3g} to the power p - 1 = {p - 1.0:g} are beyond floats, "
-            "and with them the C that leaves a share nu outside; rescale the samples (or K)"
+            f"squared distances near {spread:.3g} to the power p - 1 = {p - 1.0:g} are beyond "
+            "floats, and with them the C that leaves a share nu outside; rescale the samples (or K)"
         )
     shell = SHELL * spread
     lightest = min(1.0, float(weight[positive].min()))
