@@ -8,6 +8,10 @@ s_i = y_i (||z_i||^2 - 2 w'z_i - b): a sum of terms that are not negative. As al
 digits, Z'beta is known to 1e-16 sum alpha only, which may be more than everything else.
 ``repaired`` therefore moves alpha, by relative amounts, to where y'alpha = 1 and Z'beta = w. What
 relative changes of RELATIVE cannot mend is counted in the gap.
+
+What is returned of a centre are coefficients g, a = sum_i g_i phi_i. The coordinates leave out what
+is below the rounding of K, and g is not w to its last digit. Where costs are steep (c near 1e8)
+either may change P by more than LOST of it: then P is that of g, and the gap counts it.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ from lpsvdd.solver._problem import Problem
 from lpsvdd.solver._radius import TINY
 
 RELATIVE = 1e-12  # to which every multiplier is taken to be known
+LOST = 1e-6  # of P; less is what rounding the distances to doubles does to any answer
 EXACT_ABOVE = 1e12  # sums of multipliers above which Z'beta is computed in rational numbers
 
 
@@ -50,14 +55,26 @@ def evaluate_centre(
         if guess + other < b + penalty:
             b, penalty = guess, other
     signed = problem.y * (levels - b)
-    primal = b + float(w @ w) + penalty
+    radius_sq = b + float(w @ w)
+    primal = radius_sq + penalty
+    lost = _primal_of_coefficients(problem, centre, radius_sq) - primal
+    if not lost <= LOST * (1.0 + abs(primal)):
+        primal, penalty = primal + lost, penalty + lost
     alpha, left = repaired(problem, alpha, signed, Z, w)
     excess = problem.excess(alpha, signed, penalty)
     excess += float(left[:-1] @ left[:-1]) + abs(float(left[-1]) * b)
     if abs(left[-1]) > EQUALITY * alpha.sum():
         excess = math.inf  # y'alpha is not 1
     gap = excess / (1.0 + abs(primal))
-    return Value(alpha, primal, primal - excess, gap, b + float(w @ w), signed, None, centre)
+    return Value(alpha, primal, primal - excess, gap, radius_sq, signed, None, centre)
+
+
+def _primal_of_coefficients(problem: Problem, centre: np.ndarray, radius_sq: float) -> float:
+    """P of the coefficients that stand for a centre, with distances from the kernel matrix."""
+    g = problem.gram.features.coefficients(centre)
+    k_g = problem.kernel_times(g)
+    d = problem.diag - 2.0 * k_g + float(g @ k_g)
+    return radius_sq + problem.penalty(problem.y * (d - radius_sq))
 
 
 @np.errstate(all="ignore")

@@ -6,16 +6,19 @@ LPSVDD_FUZZ sets their number; ``make fuzz`` runs all of them and stores the cou
 from __future__ import annotations
 
 import os
+import warnings
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from lpsvdd import solve
 from replication.results import read_record
 from replication.studies import fuzz
 from replication.studies.fuzz_judge import judge
 
+NEEDS_DIGITS = (1282, 3291, 5032, 8026)  # kernels whose rounding to doubles matters
 NUMBER = int(os.environ.get("LPSVDD_FUZZ", "200"))
 
 
@@ -61,15 +64,40 @@ def test_the_counts_are_of_the_rows_and_their_record_names_the_command(rows, tmp
     assert record["signature"]["problems"] == NUMBER
 
 
-def test_a_wrong_answer_would_be_found():
-    """The judge sees a centre, a radius or multipliers that belong to another problem."""
-    one = next(p for p in map(fuzz.problem, range(50)) if p.kernel == "rbf" and len(p.case.y) > 9)
-    found = solve(one.case.K, one.case.y, p=one.case.p, c=one.c)
-    assert judge(one.case, found).is_right
+def _changed(found):
+    """Answers with a radius, multipliers or a centre that belong to another problem."""
+    turned = {"alpha": np.roll(found.alpha, 1), "centre": np.roll(found.centre, 1)}
     for change in (
         {"radius_sq": found.radius_sq + 0.1 * (1.0 + abs(found.radius_sq))},
         {"alpha": 1.01 * found.alpha},
-        {"alpha": np.roll(found.alpha, 1), "centre": np.roll(found.centre, 1)},
-        {"centre": np.roll(found.centre, 1)},
+        turned,
+        {"centre": turned["centre"]},
     ):
-        assert not judge(one.case, replace(found, **change)).is_right, change.keys()
+        yield replace(found, **change), change.keys()
+
+
+def test_a_wrong_answer_would_be_found():
+    one = next(p for p in map(fuzz.problem, range(50)) if p.kernel == "rbf" and len(p.case.y) > 9)
+    found = solve(one.case.K, one.case.y, p=one.case.p, c=one.c)
+    assert judge(one.case, found).is_right
+    for wrong, what in _changed(found):
+        assert not judge(one.case, wrong).is_right, what
+
+
+@pytest.mark.parametrize("number", NEEDS_DIGITS)
+def test_a_wrong_answer_would_be_found_where_it_takes_more_digits_than_doubles_have(number):
+    one = fuzz.problem(number)
+    found = solve(one.case.K, one.case.y, p=one.case.p, c=one.c)
+    verdict = judge(one.case, found)
+    assert found.status == "optimal" and verdict.is_right and verdict.is_exact
+    for wrong, what in _changed(found):
+        assert not judge(one.case, wrong).is_right, what
+
+
+def test_what_is_certified_is_the_centre_that_is_returned():
+    """Steep costs: coordinates of the centre had P to ten digits, its coefficients to one."""
+    one = fuzz.problem(2203)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        found = solve(one.case.K, one.case.y, p=one.case.p, c=one.c)
+    assert found.status == "not-converged" or judge(one.case, found).is_right
