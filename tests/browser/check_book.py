@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import sys
 import tempfile
 import time
@@ -24,13 +25,15 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlparse
 
-from chrome import Page, open_page
+from chrome import Page, open_pages
 from reading import check_reading
 
 HERE = Path(__file__).parent
 PAGE_CHECK = (HERE / "page.js").read_text()
 OVERFLOW_CHECK = (HERE / "overflow.js").read_text()
 PHONE, DESKTOP = (390, 844), (1280, 900)
+TABS = min(4, max(2, os.cpu_count() or 1))
+"""Pages that are open at the same time, each in a window of its own."""
 
 
 class Anchors(HTMLParser):
@@ -158,16 +161,22 @@ async def check_book(root: Path, screenshots: Path | None, only: list[str]) -> i
         for kind, detail in problems:
             print(f"       {kind}: {detail}")
 
-    async with open_page() as page:
-        for path in pages:
+    async def work(page: Page) -> None:
+        """Take the next page until none is left."""
+        while waiting:
+            path = waiting.pop(0)
             start = time.perf_counter()
             problems = await check_page(page, path.resolve(), anchors)
             if screenshots:
                 await take_screenshots(page, path.resolve(), root.resolve(), screenshots)
             show(str(path.relative_to(root)), problems, time.perf_counter() - start)
+
+    waiting = sorted(pages, key=lambda path: -path.stat().st_size)  # the long ones first
+    async with open_pages(min(TABS, len(pages))) as tabs:
+        await asyncio.gather(*map(work, tabs))
         for name, check in (
-            ("search finds “duality gap”", check_search(page, root.resolve(), "duality gap")),
-            ("light and dark theme", check_theme(page, (root / "intro.html").resolve())),
+            ("search finds “duality gap”", check_search(tabs[0], root.resolve(), "duality gap")),
+            ("light and dark theme", check_theme(tabs[0], (root / "intro.html").resolve())),
         ):
             start = time.perf_counter()
             show(name, await check, time.perf_counter() - start)
@@ -244,7 +253,7 @@ async def self_test() -> int:
         path = Path(folder).resolve() / "faulty.html"
         path.write_text(FAULTY, encoding="utf-8")
         (path.parent / "tiny.svg").write_text(TINY_LETTERS, encoding="utf-8")
-        async with open_page() as page:
+        async with open_pages(1) as (page,):
             found = {kind for kind, _ in await check_page(page, path, {path: Anchors(path)})}
     for kind in sorted(EXPECTED - found):
         print(f"self-test: the check did not notice a planted fault of kind “{kind}”")

@@ -27,11 +27,11 @@ def find_chromium() -> str:
 
 
 @asynccontextmanager
-async def open_page() -> AsyncIterator[Page]:
-    """One tab of a fresh browser."""
+async def open_pages(count: int) -> AsyncIterator[list[Page]]:
+    """Tabs of a fresh browser, each in its own window: none waits in the background."""
     async with async_playwright() as play:
         browser = await play.chromium.launch(executable_path=find_chromium())
-        yield Page(await browser.new_page())
+        yield [Page(await browser.new_page()) for _ in range(count)]
         await browser.close()
 
 
