@@ -86,13 +86,17 @@ def judge(case: Case, found: Solution) -> Verdict:
     gap, noise = _gap_in_doubles(case, found)
     if noise <= DOUBLE_IS_ENOUGH and SMALLEST_GAP <= gap <= 0.1 * LARGEST_GAP:
         return Verdict(True, gap, False)
-    reasons = []
+    reasons, proven = [], []
     for is_mended in (False, True):
         gap, change, steepness = _exact_gap(case, found, is_mended)
         largest = LARGEST_GAP + min(4.0 * np.finfo(float).eps * steepness, LARGEST_ALLOWANCE)
         if SMALLEST_GAP <= gap <= largest and change <= MOST_CHANGE:
-            return Verdict(True, gap, True)
+            proven.append(gap)
+        if proven and gap <= LARGEST_GAP:
+            break
         reasons.append(f"gap {gap:.1e}, change {change:.1e}")
+    if proven:
+        return Verdict(True, min(proven), True)
     return Verdict(False, gap, True, "; mended: ".join(reasons))
 
 
