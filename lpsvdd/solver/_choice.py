@@ -60,7 +60,7 @@ def needed(solver: str, n: int, n_features: int, given_matrix: bool = False) -> 
     """Bytes that a fit asks for, roughly and rather too many."""
     if solver == "dense":
         return NUMBER * (2 if given_matrix else 3) * n * n
-    points = 0 if given_matrix else 3 * n * (n_features + 2)
+    points = 0 if given_matrix else 4 * n * (n_features + 2)
     return NUMBER * (points + 30 * n + 4 * BLOCK + min(n * n, BLOCK))
 
 

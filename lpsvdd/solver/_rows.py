@@ -17,6 +17,10 @@ points themselves.
 **Estimates.** The spread is the mean of k_ii less the mean of all K_ij. Above SAMPLE points the
 latter is that of a sample of them: it is a unit, a per cent of which changes no solution, only the
 last digits of what a relative gap is relative to.
+
+**Single precision.** Who is on which side of a surface needs few digits, and a kernel value in
+single precision costs a third. ``times(beta, single=True)`` gives K beta to some 1e-6 of
+sum |beta_i|, where ``has_single`` says so; certificates are computed in double precision.
 """
 
 from __future__ import annotations
@@ -36,6 +40,7 @@ from lpsvdd.solver._gram import Features, Gram, unit_of_length
 BLOCK = 2_000_000  # kernel values in memory at once, for each thread
 SAMPLE = 1_000  # points that stand for all where all pairs would be too many
 LOST = 1e-2  # spread over size below which the origin is moved, as in ``Gram.check``
+NEAR = 5.0  # largest gamma ||x||^2 for which single precision keeps six digits of k
 FAR = 1e3  # largest gamma ||x||^2 for which ||x||^2 - 2<x, z> + ||z||^2 keeps 13 digits of k
 
 
@@ -101,6 +106,8 @@ class Rows:
         """For the Gaussian kernel: -gamma ||x - z||^2 as one product of longer vectors."""
         self._left: np.ndarray | None = None
         self._right = np.empty((0, 0))
+        self._short: tuple[np.ndarray, np.ndarray] | None = None  # both in single precision
+        self.has_single = False
         if self.kernel != "rbf":
             return
         gamma = self._options["gamma"]
@@ -111,6 +118,7 @@ class Rows:
         ones = np.ones(len(Z))
         self._left = np.column_stack([Z, squares, ones])
         self._right = np.column_stack([2.0 * gamma * Z, -gamma * ones, -gamma * squares])
+        self.has_single = gamma * float(squares.max()) <= NEAR
 
     def _look_at_sample(self) -> None:
         """Spread and size; the checks of ``Gram`` on a sample; the origin moved if need be."""
@@ -134,6 +142,7 @@ class Rows:
             for rows in self._blocks(len(some)):
                 k_mean[rows] = self.block(rows, some).mean(axis=1)
             self._offset = k_mean - 0.5 * float(k_mean[some].mean())
+            self.has_single = False  # what is left of k has fewer digits
             self.diag = np.maximum(self.diag - 2.0 * self._offset, 0.0)
             K = self.block(some, some)
             spread = float(self.diag.mean()) - max(float(K.mean()), 0.0)
@@ -156,17 +165,29 @@ class Rows:
             K -= self._offset[columns][None, :]
         return K
 
-    def times(self, beta: np.ndarray) -> np.ndarray:
+    def _single_block(self, rows, columns) -> np.ndarray:
+        if self._short is None:
+            assert self._left is not None
+            self._short = self._left.astype(np.float32), self._right.astype(np.float32)
+        K = self._short[0][rows] @ self._short[1][columns].T
+        np.minimum(K, 0.0, out=K)
+        return np.exp(K, out=K)
+
+    def times(self, beta: np.ndarray, *, single: bool = False) -> np.ndarray:
         """K beta of all points; only columns with beta_j != 0 are computed."""
         columns = np.flatnonzero(beta)
-        return self.times_columns(columns, beta[columns])
+        return self.times_columns(columns, beta[columns], single=single and self.has_single)
 
-    def times_columns(self, columns: np.ndarray, beta: np.ndarray, rows=None) -> np.ndarray:
+    def times_columns(
+        self, columns: np.ndarray, beta: np.ndarray, rows=None, *, single: bool = False
+    ) -> np.ndarray:
         """K[rows, columns] beta (all rows if None), a block at a time; beta may be a matrix."""
         index = np.arange(len(self)) if rows is None else rows
         out = np.zeros((len(index), *beta.shape[1:]))
         if len(columns):
-            work = partial(self._fill, out, index, columns, beta)
+            block = self._single_block if single else self.block
+            beta = beta.astype(np.float32) if single else beta
+            work = partial(self._fill, out, index, columns, beta, block)
             threads = self._threads()
             if threads == 1:
                 for some in self._blocks(len(columns), len(index)):
@@ -176,8 +197,9 @@ class Rows:
                     list(pool.map(work, self._blocks(len(columns), len(index))))
         return out
 
-    def _fill(self, out, index, columns, beta, some: slice) -> None:
-        out[some] = self.block(index[some], columns) @ beta
+    @staticmethod
+    def _fill(out, index, columns, beta, block, some: slice) -> None:
+        out[some] = block(index[some], columns) @ beta
 
     def _threads(self) -> int:
         if self.n_jobs is None or callable(self.kernel):
@@ -212,7 +234,7 @@ class Rows:
         some.X = self.X[np.ix_(rows, rows)] if self.kernel == "precomputed" else self.X[rows]
         some.diag, some._raw_diag = self.diag[rows], self.diagonal()[rows]
         if self._left is not None:
-            some._left, some._right = self._left[rows], self._right[rows]
+            some._left, some._right, some._short = self._left[rows], self._right[rows], None
         if self._offset is not None:
             some._offset = self._offset[rows]
         some.sample = sample_of(len(rows), len(self.sample))

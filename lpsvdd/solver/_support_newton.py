@@ -47,7 +47,10 @@ def newton_on_support(
         here = _Primal(problem, k_beta, beta, radius)
         radius = here.radius
         alpha = problem.multipliers(here.signed)
-        alpha /= problem.dot(problem.y, alpha)
+        total = problem.dot(problem.y, alpha)
+        if not total > 0.5:  # multipliers so large that y'alpha = 1 has lost its digits
+            return problem.evaluate(problem.feasible(problem.y * beta)), n_iter
+        alpha /= total
         r = problem.y * alpha - beta
         k_r = problem.kernel_times(r)
         gap = max(problem.dot(r, k_r), 0.0) / (1.0 + abs(here.primal))

@@ -11,7 +11,9 @@ difference is the certificate of the whole problem without its kernel matrix. So
 3. the points on the wrong side of the surface enter W, with some that are near it; those with
    alpha = 0 that are far inside leave.
 
-The first centre is that of a small sample with costs scaled to the same total.
+The first centre is that of a small sample with costs scaled to the same total. While a round is
+not yet expected to be the last, its distances, which only say who enters, are computed in single
+precision; no gap that ends the search is.
 """
 
 from __future__ import annotations
@@ -51,6 +53,9 @@ FEW = 3_000  # points up to which the whole matrix is a way out
 MANY_OUTSIDE = 50  # points from which on, at p = 1, those at the bound are worth fixing
 PATIENCE = 4  # rounds that do not halve the gap
 FINE = 1e-8  # a tolerance from which on further iterations bring out digits of the scores
+SINGLE = 3e-6  # a gap from which on distances in single precision say nothing,
+FEW_DIGITS = 10.0  # a sum of multipliers from which on they lose too many,
+GAIN = 0.01  # the gap of a round over that of the round before
 SMALL_SET = 500  # points up to which the interior-point method is quickest
 
 
@@ -164,7 +169,7 @@ class _Rounds:
     def __init__(self, problem: Problem, tol: float, max_iter: int, verbose: int) -> None:
         self.problem, self.tol, self.max_iter, self.verbose = problem, tol, max_iter, verbose
         self.polish = 2 if tol <= FINE else 0
-        self.n_iter = 0
+        self.n_iter, self.in_single, self.newton_helps = 0, False, True
         assert isinstance(problem.gram, Rows)
         self.rows = problem.gram
 
@@ -174,7 +179,10 @@ class _Rounds:
             alpha = self._from_sample()
         else:
             alpha = start.alpha
-        value = problem.evaluate(alpha if problem.is_boxed else problem.feasible(alpha))
+        if problem.is_boxed:
+            value = problem.evaluate(alpha)
+        else:
+            value = self._look(problem.feasible(alpha), np.inf)
         if problem.is_boxed and np.count_nonzero(value.signed > 0.0) > MANY_OUTSIDE:
             value = self._run_box(value)
             if value.gap <= tol:
@@ -188,9 +196,27 @@ class _Rounds:
             if value.gap <= tol and (fine or not self.polish):
                 break
             kept = self._next_set(value, kept)
-            fine = 0.01 * value.gap <= 0.1 * tol
+            fine = GAIN * value.gap <= 0.1 * tol
             value = self._solve_on(np.flatnonzero(kept), value, fine)
+        if self.in_single:
+            value = problem.evaluate(value.alpha)
         return value, self.n_iter
+
+    def _look(self, alpha: np.ndarray, before: float) -> Value:
+        """The value on all points, ``before`` being the last gap; ``in_single`` says how."""
+        problem = self.problem
+        self.in_single = (
+            self.rows.has_single
+            and GAIN * before > max(self.tol, SINGLE)
+            and float(alpha.sum()) <= FEW_DIGITS
+        )
+        if self.in_single:
+            k_beta = self.rows.times(problem.y * alpha, single=True) * problem.inv_scale
+            value = problem.value_at(alpha, k_beta)
+            if value.gap > max(self.tol, SINGLE):
+                return value
+        self.in_single = False
+        return problem.evaluate(alpha)
 
     def _run_box(self, value: Value) -> Value:
         """p = 1: multipliers at the bound are fixed (``_box``)."""
@@ -246,8 +272,10 @@ class _Rounds:
 
     def _solve_on(self, rows: np.ndarray, value: Value, fine: bool) -> Value:
         problem = self.problem
-        if problem.p >= 2.0 and len(rows) > SMALL_SET:
-            return self._solve_by_newton(rows, value, fine)
+        if problem.p >= 2.0 and len(rows) > SMALL_SET and self.newton_helps:
+            found = self._solve_by_newton(rows, value, fine)
+            self.newton_helps = found.gap < 0.5 * value.gap or len(rows) > FEW
+            return found
         part = problem.part(rows)
         start = value.alpha[rows]
         starts = []
@@ -257,14 +285,14 @@ class _Rounds:
         found, n_iter, _ = solve_dense(part, starts, tol, self.max_iter, None, polish)
         self.n_iter += n_iter
         alpha = np.zeros(problem.n)
-        alpha[rows] = found.alpha
-        return problem.evaluate(problem.feasible(alpha))
+        alpha[rows] = _on_surface(part, found, tol)
+        return self._look(problem.feasible(alpha), value.gap)
 
     def _precision(self, value: Value, fine: bool) -> tuple[float, int]:
         """Tolerance and polish of a round: no finer than the points left out allow."""
         if fine:
             return 0.1 * self.tol, self.polish
-        return max(0.1 * self.tol, min(1e-3, 0.01 * value.gap)), 0
+        return max(0.1 * self.tol, min(1e-3, GAIN * value.gap)), 0
 
     def _solve_by_newton(self, rows: np.ndarray, value: Value, fine: bool) -> Value:
         problem = self.problem
@@ -288,4 +316,15 @@ class _Rounds:
         self.n_iter += n_iter
         alpha = np.zeros(problem.n)
         alpha[rows] = found.alpha
-        return problem.evaluate(problem.feasible(alpha))
+        return self._look(problem.feasible(alpha), value.gap)
+
+
+def _on_surface(part: Problem, found: Value, tol: float) -> np.ndarray:
+    """For p > 1: alpha without what a rough solution leaves inside the ball, if the gap allows."""
+    if part.is_boxed or not found.gap <= tol:
+        return found.alpha
+    inside = (found.signed < 0.0) & (found.alpha > 0.0)
+    if not inside.any():
+        return found.alpha
+    without = part.evaluate(part.feasible(np.where(inside, 0.0, found.alpha)), found.radius_sq)
+    return without.alpha if without.gap <= tol else found.alpha

@@ -15,7 +15,7 @@ from lpsvdd import LpSVDD
 da = pytest.importorskip("dask.array")
 
 
-def sample(n=3000):
+def sample(n=1500):
     random = np.random.default_rng(0)
     X = random.normal(size=(n, 3)) + 3.0 * random.integers(2, size=(n, 1))
     y = np.where(np.arange(n) % 40 == 0, -1.0, 1.0)
@@ -36,9 +36,9 @@ def test_the_same_numbers_as_from_an_array(options):
     X, y, weight = sample()
     if options.get("kernel") != "linear":
         options = options | {"landmarks": 30}
-    given = da.from_array(X, chunks=(700, 2))
+    given = da.from_array(X, chunks=(400, 2))
     ours = LpSVDD(solver="landmarks", **options).fit(X, y, sample_weight=weight)
-    theirs = LpSVDD(**options).fit(given, da.from_array(y, chunks=500), sample_weight=weight)
+    theirs = LpSVDD(**options).fit(given, da.from_array(y, chunks=300), sample_weight=weight)
     assert theirs.solver_ == "landmarks" and theirs.gamma_ == pytest.approx(ours.gamma_, rel=1e-12)
     scores = theirs.score_samples(given)
     assert isinstance(scores, da.Array)
@@ -52,10 +52,10 @@ def test_the_same_numbers_as_from_an_array(options):
 
 def test_passes_over_dask_blocks(monkeypatch):
     X, y, _ = sample()
-    monkeypatch.setattr("lpsvdd._landmark_fit.MEMORY", 1e5)
+    monkeypatch.setattr("lpsvdd._landmark_fit.MEMORY", 3e4)
     options = {"p": 2.0, "C": 0.01, "solver": "landmarks", "landmarks": 30}
     ours = LpSVDD(**options).fit(X, y)
-    theirs = LpSVDD(**options).fit(da.from_array(X, chunks=(700, 3)), y)
+    theirs = LpSVDD(**options).fit(da.from_array(X, chunks=(400, 3)), y)
     np.testing.assert_allclose(theirs.score_samples(X), ours.score_samples(X), atol=1e-8)
 
 
@@ -82,13 +82,13 @@ def _dies_once(block, lock=None, calls=None):
 def test_a_killed_worker_costs_time_and_not_the_result(tmp_path):
     from distributed import Client, LocalCluster
 
-    X, _, _ = sample(2000)
+    X, _, _ = sample(1000)
     lock, calls = str(tmp_path / "killed"), str(tmp_path / "calls")
     options = {"p": 1.2, "C": 0.02, "gamma": 0.3, "solver": "landmarks", "landmarks": 20}
     expected = LpSVDD(**options).fit(X)
     local = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
     with LocalCluster(**local) as cluster, Client(cluster):
-        given = da.from_array(X, chunks=(500, 3)).map_blocks(
+        given = da.from_array(X, chunks=(250, 3)).map_blocks(
             _dies_once, lock=lock, calls=calls, dtype=float, meta=np.empty((0, 0))
         )
         model = LpSVDD(**options).fit(given)

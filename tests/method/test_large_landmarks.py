@@ -22,7 +22,7 @@ from lpsvdd.solver._landmark_choice import METHODS, choose_landmarks
 EXPONENTS = (1.0, 1.05, 1.2, 2.0, 5.0, 20.0)
 
 
-def sample(n=250, n_features=3, negatives=0, seed=0):
+def sample(n=160, n_features=3, negatives=0, seed=0):
     random = np.random.default_rng(seed)
     X = random.normal(size=(n, n_features)) + 3.0 * random.integers(2, size=(n, 1))
     y = np.ones(n)
@@ -99,11 +99,11 @@ def test_the_exact_gap_is_that_of_the_whole_kernel_matrix(p, negatives):
 
 @pytest.mark.parametrize("p", [1.0, 1.2, 2.0, 5.0])
 def test_a_sample_of_many_rows_and_all_of_them_end_at_the_same_ball(p, monkeypatch):
-    X, y = sample(4000, negatives=100)
+    X, y = sample(1500, negatives=40)
     landmarks = choose_landmarks(X, 30, gamma=0.3)
     options = {"p": p, "C": 0.02, "gamma": 0.3, "solver": "landmarks", "landmarks": landmarks}
     at_once = LpSVDD(**options).fit(X, y)
-    monkeypatch.setattr("lpsvdd.solver._landmarks.SAMPLE", 500)
+    monkeypatch.setattr("lpsvdd.solver._landmarks.SAMPLE", 200)
     in_rounds = LpSVDD(**options).fit(X, y)
     assert in_rounds.restricted_gap_ <= 1e-9
     np.testing.assert_allclose(in_rounds.score_samples(X), at_once.score_samples(X), atol=3e-6)
@@ -112,10 +112,10 @@ def test_a_sample_of_many_rows_and_all_of_them_end_at_the_same_ball(p, monkeypat
 
 @pytest.mark.parametrize("p", [2.0, 2.5, 20.0])
 def test_newton_in_passes_where_memory_is_short(p, monkeypatch, capsys):
-    X, y = sample(3000, negatives=100)
+    X, y = sample(1000, negatives=40)
     options = {"p": p, "C": 0.01, "gamma": 0.3, "solver": "landmarks", "landmarks": 40}
     whole = LpSVDD(**options).fit(X, y)
-    monkeypatch.setattr(landmark_fit, "MEMORY", 1e5)
+    monkeypatch.setattr(landmark_fit, "MEMORY", 3e4)
     model = LpSVDD(verbose=1, **options).fit(X, y)
     assert "P = " in capsys.readouterr().out  # it went that way
     assert model.restricted_gap_ <= 1e-9
@@ -194,7 +194,7 @@ def test_the_certificate_may_be_sampled_or_left_out():
 
 
 def test_float32_and_memory_mapped_rows(tmp_path):
-    X = sample(3000)[0].astype(np.float32)
+    X = sample(1000)[0].astype(np.float32)
     np.save(tmp_path / "X.npy", X)
     landmarks = X[:25].astype(float)
     options = {"p": 1.2, "C": 0.02, "gamma": 0.3, "solver": "landmarks", "landmarks": landmarks}

@@ -13,6 +13,7 @@ from scipy.spatial.distance import cdist
 from lpsvdd import LpSVDD, solve_path
 from lpsvdd.kernels import MANY, half_mean_distance, kernel_matrix
 from lpsvdd.solver import Gram, Problem, Rows, certify, solve_path_large, solve_working_set
+from lpsvdd.solver import _box as box
 from lpsvdd.solver import _choice as choice
 from lpsvdd.solver import _working_set as working_set
 
@@ -25,11 +26,20 @@ def clusters(n, d=4, seed=0):
     return centres[rng.integers(3, size=n)] + rng.normal(size=(n, d))
 
 
-N = 600
+N = 240
 X, NEW = clusters(N), clusters(60, seed=7)
 RNG = np.random.default_rng(1)
 LABELS = np.where(RNG.random(N) < 0.1, -1, 1)
 WEIGHTS = RNG.integers(0, 4, size=N).astype(float)
+
+
+@pytest.fixture(autouse=True)
+def _small_sets(monkeypatch):
+    """Sets so small that a few hundred points go the ways of many thousands."""
+    monkeypatch.setattr(working_set, "FIRST", 60)
+    monkeypatch.setattr(working_set, "SMALL_SET", 60)
+    monkeypatch.setattr(working_set, "MANY_OUTSIDE", 10)
+    monkeypatch.setattr(box, "FREE", 60)
 
 
 def laplace(a, b):
@@ -44,8 +54,8 @@ CASES = {
     "linear": (X + 30.0, None, None, {"kernel": "linear"}),
     "linear, negatives": (X, LABELS, None, {"kernel": "linear"}),
     "poly, far from the origin": (X + 20.0, None, None, {"kernel": "poly", "degree": 2}),
-    "copies": (np.repeat(X[:200], 3, axis=0), None, None, {}),
-    "callable": (X[:100], None, None, {"kernel": laplace}),
+    "copies": (np.repeat(X[:80], 3, axis=0), None, None, {}),
+    "callable": (X[:80], None, None, {"kernel": laplace}),
 }
 
 
@@ -70,7 +80,7 @@ def test_scores_are_those_of_the_dense_solver(case, p):
 @pytest.mark.parametrize("share", [2.0, 100.0])
 def test_certificate_holds_by_other_arithmetic(p, share):
     """P and D of the whole problem, written out from the derivation on the whole matrix."""
-    data = clusters(1500, seed=3)
+    data = clusters(500, seed=3)
     c = share / len(data)
     found = solve_working_set(Rows(data, gamma=0.1), p=p, c=c, tol=1e-7)
     assert found.converged
@@ -111,15 +121,15 @@ def test_certify_takes_rows():
 
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
 def test_rows_are_those_of_the_matrix(kernel):
-    data = X[:400] + 5.0
+    data = X + 5.0
     rows = Rows(data, kernel=kernel, gamma=0.1, degree=2)
     whole = Gram.check(kernel_matrix(data, kernel=kernel, gamma=0.1, degree=2))
-    beta = RNG.normal(size=400)
+    beta = RNG.normal(size=N)
     beta -= beta.mean()  # sums that vanish: the origin plays no role
     left, right = beta @ rows.times(beta), beta @ whole.times(beta)
     assert left == pytest.approx(right, rel=1e-9)
     assert rows.spread == pytest.approx(whole.spread, rel=1e-6)
-    some = np.arange(5, 300, 7)
+    some = np.arange(5, 200, 7)
     np.testing.assert_allclose(rows.subset(some).K, rows.block(some, some), rtol=1e-12)
     np.testing.assert_allclose(rows.diagonal(), kernel_matrix(
         data, kernel=kernel, gamma=0.1, degree=2).diagonal(), rtol=1e-12)  # fmt: skip
@@ -127,16 +137,30 @@ def test_rows_are_those_of_the_matrix(kernel):
     np.testing.assert_allclose(threads.times(beta), rows.times(beta), rtol=1e-12)
 
 
+def test_single_precision_keeps_six_digits_where_it_is_offered():
+    rows = Rows(X, gamma=0.05)
+    beta = WEIGHTS / WEIGHTS.sum()
+    assert rows.has_single
+    np.testing.assert_allclose(rows.times(beta, single=True), rows.times(beta), atol=3e-6)
+    some = np.arange(3, N, 5)
+    part = rows.subset(some)
+    expected = rows.block(some, some) @ beta[some]
+    np.testing.assert_allclose(part.times(beta[some], single=True), expected, atol=3e-6)
+    for far in (Rows(X + 0.0, gamma=50.0), Rows(X, gamma=1e-6), Rows(X, kernel="linear")):
+        assert not far.has_single
+        np.testing.assert_array_equal(far.times(beta, single=True), far.times(beta))
+
+
 def test_distant_points_keep_their_digits():
-    data = np.vstack([X[:200], X[:200] + 1e6])
+    data = np.vstack([X[:100], X[:100] + 1e6])
     rows = Rows(data, gamma=0.1)
     np.testing.assert_allclose(rows.K, kernel_matrix(data, gamma=0.1), atol=1e-12)
 
 
 @pytest.mark.parametrize("p", [1.0, 1.2, 2.0, 5.0])
 def test_no_matrix_of_all_points_is_made(p, monkeypatch):
-    monkeypatch.setattr("lpsvdd.solver._rows.BLOCK", 200_000)
-    n = 4_000
+    monkeypatch.setattr("lpsvdd.solver._rows.BLOCK", 50_000)
+    n = 2_000
     data = clusters(n, seed=4)
     tracemalloc.start()
     try:
@@ -150,7 +174,7 @@ def test_no_matrix_of_all_points_is_made(p, monkeypatch):
 
 @pytest.mark.parametrize(("p", "nu"), [(1.0, 0.1), (1.2, 0.05), (2.0, None), (2.0, 0.3)])
 def test_share_outside(p, nu):
-    data = clusters(1_300, seed=5)
+    data = clusters(400, seed=5)
     model = LpSVDD(p=p, nu=nu, gamma=0.1, solver="working-set").fit(data)
     outside = np.count_nonzero(model.predict(data) < 0)
     wanted = (nu or 0.1) * len(data)
@@ -179,7 +203,7 @@ def test_path_is_that_of_the_dense_solver():
 
 
 def test_start_saves_iterations():
-    rows = Rows(clusters(3_000, seed=6), gamma=0.1)
+    rows = Rows(clusters(800, seed=6), gamma=0.1)
     first = solve_working_set(rows, p=1.2, c=0.02)
     cold = solve_working_set(rows, p=1.2, c=0.022)
     warm = solve_working_set(rows, p=1.2, c=0.022, start=first)
@@ -242,9 +266,12 @@ def test_verbose_tells_rounds_size_and_gap():
 def test_a_stop_without_certificate_is_said(monkeypatch):
     monkeypatch.setattr(working_set, "MOST_ROUNDS", 1)
     monkeypatch.setattr(working_set, "FEW", 0)
+    rows = Rows(clusters(500), gamma=0.05)
     with pytest.warns(UserWarning, match="without a certificate"):
-        found = solve_working_set(Rows(clusters(2500), gamma=0.1), p=1.2, c=0.04)
-    assert not found.converged and found.gap > 1e-9
+        found = solve_working_set(rows, p=1.2, c=0.04)
+    assert rows.has_single and not found.converged and found.gap > 1e-5
+    again = certify(rows, p=1.2, c=0.04, alpha=found.alpha)  # in double precision
+    assert found.gap == pytest.approx(again.gap, rel=1e-9)
 
 
 def test_no_positive_outside_any_ball_is_radius_zero():
