@@ -53,8 +53,8 @@ def minus(text: str) -> str:
 
 
 def _cell(value: Any, form: str | None) -> str:
-    if isinstance(value, str):
-        return value
+    if isinstance(value, str):  # an interval breaks before its bracket, not inside
+        return re.sub(r"(?<=\d) to (?=[+−\d])", "\u00a0to\u00a0", value)
     if value is None or pd.isna(value):
         return "–"
     return minus((form or "{}").format(value))

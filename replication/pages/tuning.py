@@ -265,7 +265,7 @@ def draw_regrets(rows: pd.DataFrame, narrow: bool = False) -> Figure:
     names = [NAMES_OF_CRITERIA[name] for name in table.index]
     if narrow:  # names above their line: beside it they would take half of a phone
         for at, name in zip(place, names, strict=True):
-            ax.annotate(name, (0.0, at), (2, 4), textcoords="offset points", fontsize=8)
+            ax.annotate(name, (0.0, at), (2, 5), textcoords="offset points", fontsize=8)
         ax.set_yticks([])
         ax.set_ylim(-0.6, len(table) - 0.2)
     else:
