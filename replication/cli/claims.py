@@ -17,11 +17,11 @@ def register(app: typer.Typer) -> None:
         ] = False,
         only: Annotated[str | None, typer.Option(help="Look at one claim, by its id.")] = None,
         markdown: Annotated[
-            bool, typer.Option("--markdown", help="Print the table of the book.")
+            bool, typer.Option("--markdown", help="Print the cards of the book.")
         ] = False,
     ) -> None:
         """List the paper's claims with their verdicts."""
-        from replication.claims import LedgerError, judge, markdown_table, read_ledger
+        from replication.claims import LedgerError, judge, markdown_cards, read_ledger
         from replication.claims.ledger import finding
         from replication.notebooks import NotebookError, project_root
 
@@ -35,7 +35,7 @@ def register(app: typer.Typer) -> None:
             typer.echo(f"There is no claim {only!r}.", err=True)
             raise typer.Exit(1)
         if markdown:
-            typer.echo(markdown_table(chosen))
+            typer.echo(markdown_cards(chosen))
             return
         changed = 0
         for claim in chosen:
