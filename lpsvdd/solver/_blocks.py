@@ -70,8 +70,7 @@ class DaskBlocks:
         self.n, self.n_features = len(self.kept), X.shape[1]
 
     def map(self, function: Callable, vectors: tuple, *args: Any, width: int = 1) -> list:
-        import dask
-
+        dask = _dask()
         task = dask.delayed(_on_chunk, pure=False)
         size = max(1, BLOCK // max(width, 1))
         cuts = np.searchsorted(self.kept, self.starts)
@@ -96,6 +95,15 @@ class DaskBlocks:
         if len(indices):
             rows[order] = np.concatenate(part.map(_rows_themselves, (), width=1))
         return rows
+
+
+def _dask() -> Any:
+    """dask, which is needed for its arrays only and may be installed in part."""
+    try:
+        import dask.delayed
+    except ImportError as error:
+        raise ImportError("dask arrays need dask: pip install 'lpsvdd[cluster]'") from error
+    return dask
 
 
 def _short(rows: np.ndarray) -> np.ndarray | slice:

@@ -69,6 +69,13 @@ def test_other_solvers_and_bad_blocks_are_named():
         LpSVDD(landmarks=5).fit(da.from_array(X, chunks=(50, 3)))
 
 
+def test_without_dask_one_sentence_says_what_to_install(monkeypatch):
+    given = da.from_array(sample(200)[0], chunks=(50, 3))
+    monkeypatch.setitem(sys.modules, "dask.delayed", None)  # as if it were not there
+    with pytest.raises(ImportError, match=r"need dask: pip install 'lpsvdd\[cluster\]'"):
+        LpSVDD(landmarks=5).fit(given)
+
+
 def _dies_once(block, lock=None, calls=None):
     """A block of rows; the thirtieth time one is asked for, the worker is killed."""
     with open(calls, "a") as handle:

@@ -242,13 +242,22 @@ def test_pivots_are_no_copies():
     assert len(np.unique(rows, axis=0)) == len(rows) == 20
 
 
-def test_starved_of_iterations_it_warns():
-    X, _ = sample(300)
+@pytest.mark.parametrize("max_iter", [2, 5])
+def test_starved_of_iterations_it_warns_and_its_gap_is_true(max_iter):
+    """Far from the optimum every term of the restricted gap counts."""
+    X, y = sample()
+    options = {"solver": "landmarks", "landmarks": 30, "max_iter": max_iter}
     with pytest.warns(ConvergenceWarning, match="restricted problem"):
-        model = LpSVDD(p=1.2, C=0.05, gamma=0.3, solver="landmarks", landmarks=30, max_iter=2).fit(
-            X
-        )
-    assert model.restricted_gap_ > 1e-9
+        model = LpSVDD(p=1.2, C=0.05, gamma=0.3, **options).fit(X)
+    cost, K = np.full(len(X), 0.05), kernel_matrix(X, gamma=0.3)
+    primal = objective(model, model.distance_fit_, y, cost)
+    inside = kernel_matrix(X, model.X_fit_, gamma=0.3)
+    projected = inside @ np.linalg.solve(kernel_matrix(model.X_fit_, gamma=0.3), inside.T)
+    beta = model.alpha_
+    dual = dual_by_hand(beta, y, K, 1.2, cost) + float(beta @ (K - projected) @ beta)
+    gap = (primal - dual) / (unit(K, 1.2, cost) + abs(primal))
+    assert gap > 1e-6
+    assert model.restricted_gap_ == pytest.approx(gap, rel=1e-6)
 
 
 @pytest.mark.parametrize(

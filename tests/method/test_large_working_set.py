@@ -2,6 +2,11 @@
 
 import io
 import re
+import signal
+import subprocess
+import sys
+import textwrap
+import time
 import tracemalloc
 from contextlib import redirect_stdout
 
@@ -109,6 +114,20 @@ def test_certificate_holds_by_other_arithmetic(p, share):
     assert primal(found.radius_sq) - dual <= 1.2e-7 * (spread + abs(found.primal))
 
 
+def test_fixed_multipliers_alone_solve_p_1(monkeypatch):
+    """With the wrong linear term of the points held fixed the other way would have to help."""
+
+    def refuse(*args):
+        raise AssertionError("the points near the surface were not enough")
+
+    monkeypatch.setattr(working_set._Rounds, "_solve_on", refuse)
+    data = clusters(500, seed=3)
+    y = np.where(np.arange(500) % 20 == 0, -1.0, 1.0)
+    for labels in (None, y):
+        found = solve_working_set(Rows(data, gamma=0.1), labels, p=1.0, c=10 / 500, tol=1e-6)
+        assert found.converged and np.count_nonzero(found.alpha > 0.0199999) > 10
+
+
 def test_certify_takes_rows():
     rows = Rows(X, gamma=0.1)
     alpha = np.zeros(N)
@@ -170,6 +189,8 @@ def test_no_matrix_of_all_points_is_made(p, monkeypatch):
         tracemalloc.stop()
     assert model.duality_gap_ <= 1e-4
     assert peak < 0.75 * 8 * n * n
+    outside = np.maximum(-model.score_samples(data) - model.radius_sq_, 0.0)
+    np.testing.assert_allclose(model.slack_, outside, atol=1e-9)  # of the rows of every block
 
 
 @pytest.mark.parametrize(("p", "nu"), [(1.0, 0.1), (1.2, 0.05), (2.0, None), (2.0, 0.3)])
@@ -294,3 +315,28 @@ def test_problem_of_rows_is_in_the_units_of_the_matrix():
     whole = Problem(kernel_matrix(X, gamma=0.1), p=1.5, c=0.1)
     lazily = Problem(Rows(X, gamma=0.1), p=1.5, c=0.1)
     assert lazily.log_scale == pytest.approx(whole.log_scale, abs=1e-9)
+
+
+FOREVER = """
+    import numpy as np
+    from lpsvdd import LpSVDD
+    X = np.random.default_rng(0).normal(size=(20_000, 4))
+    print("ready", flush=True)
+    while True:
+        LpSVDD(p=2.0, C=0.01, gamma=0.1, solver="working-set").fit(X)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
+def test_control_c_ends_a_fit():
+    command = [sys.executable, "-c", textwrap.dedent(FOREVER)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as process:
+        try:
+            assert process.stdout.readline() == "ready\n"
+            time.sleep(0.5)  # in the middle of a fit, whichever
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=120)  # it never ends by itself
+        finally:
+            process.kill()
+    assert errors.rstrip().endswith("KeyboardInterrupt") and "in fit" in errors

@@ -21,6 +21,7 @@ from replication.benchmark import (
     read,
     report,
     run,
+    scale,
 )
 from replication.benchmark import contestants as who
 from replication.benchmark.plots import save_all, solved_map, time_against_n
@@ -274,3 +275,64 @@ def test_profiles_are_consistent():
         assert sizes <= set(profile.limits)
     assert PROFILES["full"].sizes == (16, 50, 150, 350, 1000)
     assert PROFILES["full"].memory_size == 2000
+
+
+# -- large problems -----------------------------------------------------------------------------
+
+
+class Inline:
+    """A pool of one process that is this one."""
+
+    def __init__(self, workers, mp_context=None):
+        self.value = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        return False
+
+    def submit(self, function, *args):
+        self.value = function(*args)
+        return self
+
+    def result(self):
+        return self.value
+
+
+def test_scale_at_a_small_size(tmp_path, monkeypatch):
+    monkeypatch.setattr(scale, "ProcessPoolExecutor", Inline)
+    for name in scale.THREADS:
+        monkeypatch.setenv(name, "1")
+    table = scale.run(tmp_path / "scale.csv", scale=0.005)
+    assert (tmp_path / "scale.provenance.json").exists()
+    pd.testing.assert_frame_equal(
+        pd.read_csv(tmp_path / "scale.csv")[["name", "contestant", "n"]],
+        table[["name", "contestant", "n"]],
+    )
+    ours = table[table["tol"].notna()]
+    assert (ours["solved"] <= ours["tol"]).all() and (table["seconds"] > 0.0).all()
+    aimed = table[table["goal"].notna()]
+    assert len(aimed) == 10 and aimed["ratio"].notna().all()
+    text = scale.summary(table)
+    assert text.count("\n") == len(table) + 1 and "log-log slope of time, OneClassSVM" in text
+
+
+def test_scale_compares_times_at_one_size_and_asks_for_the_certificate():
+    row = {"name": "fit", "n": 10, "against": None, "tol": np.nan, "solved": np.nan}
+    ours = row | {"against": "b", "contestant": "a", "goal": 2.0, "tol": 1e-6}
+    table = scale.with_ratios(
+        pd.DataFrame(
+            [
+                row | {"contestant": "b", "seconds": 4.0, "goal": np.nan},
+                row | {"contestant": "b", "seconds": 1.0, "goal": np.nan, "n": 20},
+                ours | {"seconds": 6.0, "solved": 1e-7},
+                ours | {"seconds": 6.0, "solved": 1e-5},
+                ours | {"seconds": 6.0, "solved": 1e-7, "n": 20},
+            ]
+        )
+    )
+    assert table["ratio"].iloc[2:].tolist() == [1.5, 1.5, 6.0]
+    assert table["met"].iloc[2:].tolist() == [True, False, False]
+    times = pd.DataFrame({"name": scale.GROWTH, "contestant": "a", "n": [100, 10, 1000]})
+    assert scale.slope(times.assign(seconds=times["n"] ** 1.5), "a") == pytest.approx(1.5)
