@@ -51,22 +51,26 @@ def solve_dense(
     """The value of the best alpha found, iterations, and whether it is optimal.
 
     Either form of the problem may fail where the other does not; the one that is likely to be
-    quicker comes first and leaves half of the iterations to the other, if it has ENOUGH.
+    quicker comes first and leaves half of the iterations to the other, if it has ENOUGH. A start
+    may mislead both: then the kernel form begins again without it.
     """
     explicit = problem.gram.explicit
     forms = [_in_kernel_form, _in_feature_form]
     if explicit is not None and explicit.shape[1] <= FEW_FEATURES * problem.n:
         forms.reverse()
+    attempts = [(form, starts) for form in forms]
+    if starts:
+        attempts.append((_in_kernel_form, []))
     found: Value | None = None
     n_iter = 0
     with np.errstate(all="ignore"):  # a step into overflow is refused, not warned about
-        for form in forms:
+        for number, (form, begin) in enumerate(attempts):
             limit = max_iter - n_iter
-            if form is forms[0]:
+            if number == 0:
                 limit = min(limit, max(limit // 2, ENOUGH))
             elif limit <= 0:
                 break
-            value, more = form(problem, starts, tol, limit, work, polish)
+            value, more = form(problem, begin, tol, limit, work, polish)
             n_iter += more
             if is_optimal(problem, value, tol):
                 value, more = _on_support(problem, value, tol, max_iter, polish)

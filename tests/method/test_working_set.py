@@ -8,6 +8,7 @@ import pytest
 from lpsvdd import solve, solve_path
 from lpsvdd.solver import _dense as solver
 from lpsvdd.solver import certify
+from lpsvdd.weights import global_local
 from replication.protocol import Task
 from replication.trial import prepare
 
@@ -60,3 +61,11 @@ def test_one_negative_in_the_middle_is_found(monkeypatch) -> None:
     assert found.alpha[12] > 1e-3
     assert (found.alpha[13:] == 0.0).all()
     assert y @ found.alpha == pytest.approx(1.0)
+
+
+def test_a_start_that_misleads_is_dropped() -> None:
+    """p = 1 with unequal costs: from its neighbour this cell ends in no certificate."""
+    hard = prepare(Task("D19", "negatives", 27)).kernels
+    weight = global_local(hard.K, hard.y, k=5, lam=0.25)
+    path = solve_path(hard.K, hard.y, ps=[1.0], cs=[0.1], c_neg=[0.1, 1.0], sample_weight=weight)
+    assert [found.status for found in path] == ["optimal"] * 2
