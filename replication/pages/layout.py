@@ -74,7 +74,10 @@ def table_html(
     label is the caption. Cells that are text may hold markup.
     """
     names = [escape(str(name or "")) for name in table.index.names]
-    head = "".join(f'<th scope="col">{name}</th>' for name in [*names, *map(str, table.columns)])
+    words = {column for column in table if any(map(_is_word, table[column]))}
+    head = "".join(f'<th scope="col">{name}</th>' for name in names) + "".join(
+        f'<th scope="col"{_kind(name in words)}>{name}</th>' for name in table.columns
+    )
     lines = []
     for key, row in zip(table.index, table.itertuples(index=False), strict=True):
         keys = key if isinstance(key, tuple) else (key,)
@@ -85,8 +88,7 @@ def table_html(
             text = _cell(value, form)
             if best and _is_number(value) and round(value, 2) == top:
                 text = f"<strong>{text}</strong>"
-            kind = ' class="word"' if isinstance(value, str) and not re.search(r"\d", value) else ""
-            cells.append(f"<td{kind}>{text}</td>")
+            cells.append(f"<td{_kind(column in words)}>{text}</td>")
         heads = "".join(f'<th scope="row">{escape(str(k))}</th>' for k in keys)
         lines.append(f"<tr>{heads}{''.join(cells)}</tr>")
     caption = "" if fold else f"<caption>{escape(label)}</caption>"
@@ -97,6 +99,19 @@ def table_html(
     if not fold:
         return body
     return f'<details class="table"><summary>{escape(label)}</summary>{body}</details>'
+
+
+def _kind(word: bool) -> str:
+    return ' class="word"' if word else ""
+
+
+def _is_word(value: Any) -> bool:
+    """Text without a digit: its column is one of words, to the left."""
+    return (
+        isinstance(value, str)
+        and bool(re.search(r"[^\W\d]", value))
+        and not re.search(r"\d", value)
+    )
 
 
 def _is_number(value: Any) -> bool:

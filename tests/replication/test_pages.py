@@ -75,10 +75,12 @@ def rows_of_the_family(rows):
 
 
 def test_numbers_of_a_table_have_true_minus_signs_and_words_are_told_apart():
-    table = pd.DataFrame({"x": [-1.25, np.nan], "says": ["higher", "+0.1 (−0.1 to +0.3)"]})
+    found = ["+0.1 (−0.1 to +0.3)", ""]
+    table = pd.DataFrame({"x": [-1.25, np.nan], "says": ["higher", "p = 2"], "gain": found})
     text = layout.table_html(table, "t", formats={"x": "{:+.1f}"})
     assert "<td>−1.2</td>" in text and "<td>–</td>" in text
-    assert '<td class="word">higher</td>' in text and "<td>+0.1 (−0.1 to +0.3)</td>" in text
+    assert '<td class="word">higher</td>' in text and '<td class="word">p = 2</td>' in text
+    assert "<td>+0.1 (−0.1\u00a0to\u00a0+0.3)</td>" in text, "an interval breaks before its bracket"
     assert layout.minus("2 to -3, x-4, 1e-5") == "2 to −3, x-4, 1e-5"
 
 
