@@ -48,7 +48,16 @@ FORMULAS = {
 """Plain text and TeX; at one place the longest wins."""
 PLAIN_LEFT = re.compile(r"[\^_√Σ½²₁₂κγζαυΔ]")
 """What must not be left outside a formula."""
-_KNOWN = "|".join(re.escape(text) for text in sorted(FORMULAS, key=len, reverse=True))
+
+
+def _whole(text: str) -> str:
+    """Pattern of a formula that is no part of a word: not the "n c" of "description covers"."""
+    before = r"(?<![A-Za-z])" if text[0].isascii() and text[0].isalpha() else ""
+    after = r"(?![A-Za-z])" if text[-1].isascii() and text[-1].isalpha() else ""
+    return before + re.escape(text) + after
+
+
+_KNOWN = "|".join(_whole(text) for text in sorted(FORMULAS, key=len, reverse=True))
 _RELATION = r"(?:\s?[=<>≥≤]\s?[−-]?\d[\d./,]*(?:e[+−-]?\d+)?(?<![.,]))"
 _FORMULA = re.compile(
     rf"(?:(?P<known>{_KNOWN})|(?<![\w$])(?P<letter>[pcnfBR])(?=\s[=<>≥≤]\s?[−-]?\d))"

@@ -171,10 +171,34 @@ def relabelling_facts(rows: pd.DataFrame) -> Facts:
     }
 
 
+CONDITION_NAMES = {
+    "as is": "as in the tables",
+    "validation 0.5": "half of the validation rows",
+    "validation 0.25": "a quarter of the validation rows",
+    "n = 40": "40 training rows",
+    "n = 20": "20 training rows",
+    "n = 10": "10 training rows",
+    "contamination 0.05": "5 % unmarked outliers",
+    "contamination 0.1": "10 % unmarked outliers",
+    "contamination 0.2": "20 % unmarked outliers",
+    "tails 1": "heavy tails",
+    "tails 2": "heavier tails",
+}
+"""The conditions of the study in the order and words of the chapter."""
+
+
+def _by_condition(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """The rows of every condition by its name; one without a name keeps that of the table."""
+    known = set(rows["condition"])
+    order = [c for c in CONDITION_NAMES if c in known]
+    order += [c for c in dict.fromkeys(rows["condition"]) if c not in CONDITION_NAMES]
+    return {CONDITION_NAMES.get(c, c): rows[rows["condition"] == c] for c in order}
+
+
 def condition_table(rows: pd.DataFrame) -> pd.DataFrame:
     """The map: lp minus l1 and minus l2 under every condition, with what each difference says."""
     lines = []
-    for condition, part in rows.groupby("condition", sort=False):
+    for condition, part in _by_condition(rows).items():
         line = {"condition": condition, "sets": part["dataset"].nunique()}
         for name, other in (("ℓ1", label(1.0)), ("ℓ2", label(2.0)), ("mean", "kernel mean")):
             found = comparison_of(part, LP, other)
@@ -191,13 +215,13 @@ def condition_table(rows: pd.DataFrame) -> pd.DataFrame:
 def draw_conditions(rows: pd.DataFrame, narrow: bool) -> Figure:
     """lp minus l1 and minus l2 under every condition."""
     others = (("ℓp − ℓ1", label(1.0)), ("ℓp − ℓ2", label(2.0)))
-    conditions = list(dict.fromkeys(rows["condition"]))
-    height = 0.27 * len(conditions) + 1.0
+    parts = _by_condition(rows)
+    names = [name.replace(" of the ", " of the\n") for name in parts] if narrow else list(parts)
+    height = (0.33 if narrow else 0.27) * len(parts) + 1.0
     figure, axes = panels(2, narrow=narrow, height=height, sharex=True)
     for number, (ax, (title, other)) in enumerate(zip(axes, others, strict=True)):
-        parts = [rows[rows["condition"] == name] for name in conditions]
-        found = pd.DataFrame([vars(comparison_of(part, LP, other)) for part in parts])
-        intervals(ax, found, labels=conditions, margin=True)
+        found = pd.DataFrame([vars(comparison_of(part, LP, other)) for part in parts.values()])
+        intervals(ax, found, labels=names, margin=True)
         ax.set_title(title)
         ax.set_xlabel("AUC points")
         if number and not narrow:

@@ -76,7 +76,7 @@ def table_html(
     names = [escape(str(name or "")) for name in table.index.names]
     words = {column for column in table if any(map(_is_word, table[column]))}
     head = "".join(f'<th scope="col">{name}</th>' for name in names) + "".join(
-        f'<th scope="col"{_kind(name in words)}>{name}</th>' for name in table.columns
+        f'<th scope="col"{_kind(name in words)}>{_breaking(name)}</th>' for name in table.columns
     )
     lines = []
     for key, row in zip(table.index, table.itertuples(index=False), strict=True):
@@ -99,6 +99,11 @@ def table_html(
     if not fold:
         return body
     return f'<details class="table"><summary>{escape(label)}</summary>{body}</details>'
+
+
+def _breaking(name: object) -> str:
+    """A heading that may break after a plus sign: CVXPY+Clarabel."""
+    return str(name).replace("+", "+<wbr>")
 
 
 def _kind(word: bool) -> str:

@@ -86,6 +86,7 @@ def test_formulas_are_typeset():
     assert typeset("With R² ≥ 0 and Σα = 1") == r"With $R^2 \ge 0$ and $\sum\alpha = 1$"
     assert typeset("a gap of 5e-11, -22 at p") == r"a gap of $5 \cdot 10^{-11}$, −22 at p"
     assert typeset("a plain step of ten points") == "a plain step of ten points"
+    assert typeset("a description covers; n c < 1") == r"a description covers; $n\,c < 1$"
     for claim in LEDGER:
         for text in (claim.claim, re.sub(r"{[^}]*}", "", claim.finding)):
             rest = re.sub(r"\$[^$]*\$", "", typeset(text))

@@ -78,9 +78,9 @@ def test_the_text_quotes_what_is_computed(stored, main) -> None:
 def test_the_map_says_where_p_helps(stored) -> None:
     rows = stored["conditions"].rename(columns={"contestant": "method"})
     helped = shifted(rows, 20.0, method=exponent.LP, condition="tails 2")
-    assert "tails 2" in exponent.condition_facts(helped)["condition_helps"]
+    assert "heavier tails" in exponent.condition_facts(helped)["condition_helps"]
     table = exponent.condition_table(helped)
-    assert table.loc["tails 2", "says (ℓ1)"] == "higher"
+    assert table.loc["heavier tails", "says (ℓ1)"] == "higher"
     assert len(table) == len(conditions.CONDITIONS) + len(conditions.FRACTIONS) - 1
 
 
