@@ -171,3 +171,28 @@ def summary(table: pd.DataFrame) -> str:
     for name in (WORKING_SET, SVM):
         lines.append(f"log-log slope of time, {name}: {slope(table, name):.2f}")
     return "\n".join(lines)
+
+
+def facts(table: pd.DataFrame) -> dict[str, float]:
+    """What the chapter on large data quotes of the stored table."""
+    largest = table[table["name"] == GROWTH].pivot(index="n", columns="contestant").iloc[-1]
+    million = table[table["name"] == "million"].iloc[0]
+    return {
+        "scale_n": int(largest.name),
+        "scale_exact": largest["seconds", WORKING_SET],
+        "scale_svm": largest["seconds", SVM],
+        "scale_slope": slope(table),
+        "scale_svm_slope": slope(table, SVM),
+        "million_seconds": million["seconds"],
+        "million_gb": million["peak_mb"] / 1024.0,
+        "million_gap": f"{million['gap']:.0e}",
+    }
+
+
+def ratios(table: pd.DataFrame) -> pd.DataFrame:
+    """The cases that have a goal, under the names of the page."""
+    shown = {"contestant": "solver", "n": "rows", "p": "p", "ratio": "ratio", "goal": "goal",
+             "against": "against"}  # fmt: skip
+    return table[table["goal"].notna() & (table["name"] != "small")][list(shown)].rename(
+        columns=shown
+    )

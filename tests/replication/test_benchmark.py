@@ -316,6 +316,10 @@ def test_scale_at_a_small_size(tmp_path, monkeypatch):
     assert len(aimed) == 10 and aimed["ratio"].notna().all()
     text = scale.summary(table)
     assert text.count("\n") == len(table) + 1 and "log-log slope of time, OneClassSVM" in text
+    quoted, growth = scale.facts(table), table[table["name"] == scale.GROWTH]
+    last = growth[growth["n"] == quoted["scale_n"]].set_index("contestant")["seconds"]
+    assert quoted["scale_n"] == growth["n"].max() and quoted["scale_svm"] == last["OneClassSVM"]
+    assert len(scale.ratios(table)) == 8  # those of small problems stay out
 
 
 def test_scale_compares_times_at_one_size_and_asks_for_the_certificate():
