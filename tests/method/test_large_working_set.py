@@ -319,8 +319,10 @@ def test_problem_of_rows_is_in_the_units_of_the_matrix():
 
 
 FOREVER = """
+    import signal
     import numpy as np
     from lpsvdd import LpSVDD
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background ignore it
     X = np.random.default_rng(0).normal(size=(20_000, 4))
     print("ready", flush=True)
     while True:
