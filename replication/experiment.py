@@ -34,7 +34,7 @@ from replication.runner import run
 from replication.store import ResultsWarning
 from replication.trial import COLUMNS, run_trial
 
-SPLITS = {"pure": 100, "negatives": 30}
+SPLITS = {"pure": 100, "negatives": 100}
 """Splits of the stored tables; the paper has ``paper.TRIALS``, and ours begin with as many."""
 TOLERANCE = 0.05
 """AUC points within which a recomputed row counts as the same."""
