@@ -49,7 +49,9 @@ def notebook_rows(folder: Path, pages: set[str]) -> Iterator[str]:
             continue
         notebook = json.loads(path.read_text(encoding="utf-8"))
         run = notebook["metadata"].get("papermill", {})
-        figures = ", ".join(f"{{numref}}`{name}`" for name in figure_names(notebook)) or "–"
+        names = figure_names(notebook)
+        ends = names if len(names) < 2 else [names[0], names[-1]]
+        figures = " to ".join(f"{{numref}}`{name}`" for name in ends) or "–"
         changed = ", ".join(run.get("parameters", {})) or "none"
         page = f"{{doc}}`notebooks/{path.stem}`"
         time = duration(run.get("duration"))
@@ -65,7 +67,7 @@ def run_rows(folder: Path) -> Iterator[str]:
         if record.is_file():
             found = json.loads(record.read_text(encoding="utf-8"))
             cells = [
-                found["date"],
+                found["date"].replace("-", "\u2011"),  # no line break inside a date
                 commit_text(found["git_commit"]),
                 duration(found.get("wall_seconds")),
                 f"{found['processor']}, {found['cores']} cores",

@@ -239,12 +239,14 @@ def reading_changes(reading: str) -> Outcome:
         for name, difference in reading_differences(reading, table).items()
     }
     moved = [key for key, d in found.items() if d.exists and not d.equivalent]
+    largest = max(found, key=lambda key: abs(found[key].mean))
+    named = {key: f"{method_label(key[0])}{key[1]}" for key in found}
     facts = {
-        "each": "; ".join(
-            f"{method_label(name)}{mark} {worded_difference(d)}"
-            for (name, mark), d in found.items()
-        ),
-        "moved": ", ".join(f"{method_label(name)}{mark}" for name, mark in moved) or "none",
+        "count": len(moved),
+        "total": len(found),
+        "moved": ", ".join(named[key] for key in moved) or "none",
+        "largest": f"{named[largest]} by {worded_difference(found[largest])}",
+        "own": worded_difference(found["lp-SVDD", ""]),
         "lead_free": weighed(
             comparison_of(stored("radius_pure"), "lp-SVDD, free", "l1-SVDD, free")
         ),

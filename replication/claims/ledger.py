@@ -22,8 +22,8 @@ THEMES = (
     "The bound",
     "The figure",
     "The printed tables",
-    "The rerun without negatives",
-    "The rerun with negatives",
+    "The rerun without labelled outliers",
+    "The rerun with labelled outliers",
     "What p does",
     "Solving and extensions",
 )

@@ -89,10 +89,10 @@ def draw_lead(common: pd.DataFrame, narrow: bool) -> Figure:
     ax.set_yticks(place, [set_label(name) for name in order], fontsize=9)
     ax.set_xlabel("AUC points, ℓp − ℓ1")
     top = len(order) - 1
-    for values, text in ((printed, "paper's grid"), (same, "same range")):
+    for values, text, side in ((printed, "paper's grid", "right"), (same, "same range", "left")):
         ax.annotate(
-            text, (values[order[-1]], top), xytext=(0, 8), textcoords="offset points",
-            ha="center", fontsize=9, color=PALETTE["vermillion"],
+            text, (values[order[-1]], top), xytext=(5 if side == "left" else 8, 8),
+            textcoords="offset points", ha=side, fontsize=9, color=PALETTE["vermillion"],
         )  # fmt: skip
     ax.set_ylim(-0.7, top + 1.3)
     ax.grid(axis="y", visible=False)

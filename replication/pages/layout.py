@@ -177,8 +177,10 @@ def dumbbells(
     return ax
 
 
-def key(ax: Axes, marker: str = "D", **place: Any) -> None:
-    """What filled and open marks are."""
-    ax.scatter([], [], s=26, color="#333333", label="here")
-    ax.scatter([], [], s=24, marker=marker, facecolors="none", edgecolors=GREY, label="printed")
-    ax.legend(**({"loc": "best"} | place))
+def key(ax: Axes, marker: str = "D") -> None:
+    """What filled and open marks are, above the figure where no mark can be taken for data."""
+    here = ax.scatter([], [], s=26, color="#333333", label="here")
+    printed = ax.scatter(
+        [], [], s=24, marker=marker, facecolors="none", edgecolors=GREY, label="printed"
+    )
+    ax.figure.legend(handles=[here, printed], loc="outside upper right", ncols=2)

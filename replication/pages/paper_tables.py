@@ -139,7 +139,7 @@ def draw_ranks(table: Setting, narrow: bool) -> Figure:
         textcoords="offset points", ha="right", va="bottom", fontsize=9,
     )  # fmt: skip
     ax.set_ylim(-1.3, len(table.methods) - 0.3)
-    key(ax, "o", loc="upper right")
+    key(ax, "o")
     ax.set_xlabel("average rank, 1 is best")
     return figure
 

@@ -5,11 +5,12 @@
 A page fails on: a console error or exception, a failed request, a request that leaves the book, TeX
 that was not rendered, a warning or traceback in the output of a cell, an image that did not load or
 has no alternative text, a link to a file or anchor that does not exist, sideways overflow on a 390
-px screen; and on what only a reader sees (``reading``): a macro unknown to MathJax, a formula or
-table wider than its column, faint text or hairline captions in either theme, letters of a figure
-under 9 px on a phone, an interactive figure whose answers, counts, keys or touch fail. The
-book fails when a slider does not move its figure, when the theme cannot be switched, or when the
-search does not find "duality gap". All of it on file:// addresses, the strictest case.
+px screen; and on what only a reader sees (``reading``): a macro unknown to MathJax, a formula (a
+displayed one on a desk, one in a line of text on a phone too) or table wider than its column, faint
+text or hairline captions in either theme, letters of a figure under 9 px on a phone, an interactive
+figure whose answers, counts, keys or touch fail. The book fails when a slider does not move its
+figure, when the theme cannot be switched, or when the search does not find "duality gap". All of it
+on file:// addresses, the strictest case.
 """
 
 from __future__ import annotations
@@ -200,6 +201,8 @@ FAULTY = """<!DOCTYPE html>
 <div style="width:9em"><table style="display:block;overflow-x:auto;max-width:100%">
 <tr><td style="min-width:60em">1</td></tr></table></div>
 <figure><figcaption style="font-weight:300;color:#aaa">thin and faint</figcaption></figure>
+<p style="overflow:hidden">
+<mjx-container style="display:inline-block;width:700px">x</mjx-container></p>
 <p style="color:#999" tabindex="3">grey on white</p>
 <img src="tiny.svg" alt="tiny letters" style="width:300px">
 <figure class="boundary" id="dead"></figure>
@@ -232,6 +235,7 @@ EXPECTED = {
     "failed request",
     "unknown TeX macro",
     "clipped equation",
+    "clipped inline formula",
     "table wider than its column",
     "faint caption",
     "hairline caption",

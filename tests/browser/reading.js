@@ -1,5 +1,5 @@
 // What a reader sees and a console does not: returns a list of [kind, detail] problems of the page
-// as it is laid out now. Called once in the light and once in the dark theme.
+// as it is laid out now. Called on a desk, once in the light and once in the dark theme, and on a phone.
 (() => {
   const problems = [];
   const report = (kind, detail) => problems.push([kind, String(detail).replace(/\s+/g, " ").trim().slice(0, 160)]);
@@ -22,6 +22,20 @@
       }
     }
   }
+  // A formula in a line of text is neither broken nor scrolled: on a narrow screen its end is cut off.
+  const scrolled = (node) => {
+    for (let at = node.parentElement; at && at.tagName !== "ARTICLE"; at = at.parentElement) {
+      if (/auto|scroll/.test(getComputedStyle(at).overflowX) && at.scrollWidth > at.clientWidth) return true;
+    }
+    return false;
+  };
+  for (const node of document.querySelectorAll('article mjx-container:not([display="true"])')) {
+    const box = node.getBoundingClientRect(), line = node.closest("p, li, dd, td, th, figcaption, summary, h1, h2, h3, article");
+    if (box.width && box.right > line.getBoundingClientRect().right + 2 && !scrolled(node)) {
+      report("clipped inline formula", `${Math.round(box.width)} px: ${line.textContent.slice(0, 120)}`);
+    }
+  }
+  if (innerWidth < 1000) return problems;
 
   // Contrast of text against what is behind it (WCAG AA), and the weight of captions.
   const parse = (text) => (text.match(/[\d.]+/g) || []).map(Number);

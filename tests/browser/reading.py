@@ -40,6 +40,7 @@ async def check_reading(page: Any) -> list[Problem]:
         problems += [tuple(found) for found in await page.evaluate(READING)]
     await page.resize(*PHONE)
     await asyncio.sleep(0.1)
+    problems += [tuple(found) for found in await page.evaluate(READING)]
     for address, width in await page.evaluate(SIZES):
         path = Path(unquote(urlparse(address).path))
         size = letter_size(path.read_text(encoding="utf-8"), width)
