@@ -87,14 +87,14 @@ def weighted_readings(kernels: SplitKernels, setting: str, name: str) -> Reading
     "What does R^2 >= 0, or half of every cost, change without negatives?",
     name="radius_pure",
     tasks=partial(splits, first=FRESH),
-    trials=2,
+    trials=15,
     parameters=PARAMETERS,
 )
 @study(
     "What does R^2 >= 0, or half of every cost, change with negatives?",
     name="radius_negatives",
     tasks=partial(splits, settings=("negatives",), first=FRESH),
-    trials=1,
+    trials=5,
     parameters=PARAMETERS,
 )
 def radius_rule(task: Task) -> list[Row]:

@@ -339,7 +339,7 @@ def condition_tasks(names: list[str], trials: int) -> list[Samples]:
     name="rejection_conditions",
     tasks=condition_tasks,
     names=(),
-    trials=1,
+    trials=1000,
     parameters={"master_seed": MASTER_SEED},
 )
 def conditions(task: Samples) -> list[Row]:
