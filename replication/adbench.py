@@ -2,8 +2,9 @@
 
 ADBench (github.com/Minqi824/ADBench, adbench/datasets/Classical) keeps each set as ``NN_name.npz``
 with X (rows, features) and y (1 = anomaly). The terms of some sources are unclear, so the files are
-not part of this project: clone that repository and name the folder, by argument or by the variable
-``LPSVDD_ADBENCH``. Only results computed from them are kept here.
+not part of this project: clone that repository and name the clone or its folder of files, with
+``python -m replication run --from`` or by the variable ``LPSVDD_ADBENCH``. Only results computed
+from them are kept here.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 VARIABLE = "LPSVDD_ADBENCH"
+INSIDE = Path("adbench/datasets/Classical")  # of a clone
 RELATED = (("cardio", "Cardiotocography"), ("satellite", "satimage-2", "landsat"))
 """Sets made from the same table: they count as one cluster."""
 DESIGN_SIZE = 11
@@ -89,12 +91,12 @@ def folder(named: str | Path | None = None) -> Path:
     if not chosen:
         raise AnomalyDataError(
             "the anomaly sets are not part of this project: clone github.com/Minqi824/ADBench and "
-            f"name the folder adbench/datasets/Classical with --from or the variable {VARIABLE}"
+            f"name the clone or its folder {INSIDE} with --from or the variable {VARIABLE}"
         )
     path = Path(chosen).expanduser()
     if not path.is_dir():
         raise AnomalyDataError(f"there is no folder {path}; it should hold files NN_name.npz")
-    return path
+    return path / INSIDE if (path / INSIDE).is_dir() else path
 
 
 def present(named: str | Path | None = None) -> list[str]:

@@ -196,6 +196,16 @@ def test_awkward_tables_get_a_sensible_model(rows):
     assert model.predict([far]) == -1
 
 
+@pytest.mark.slow
+def test_thirty_thousand_rows_are_chosen_on_a_part_and_fitted_by_a_large_solver():
+    rows = np.random.default_rng(0).normal(size=(30_000, 4))
+    model = LpSVDDCV(random_state=0).fit(rows)
+    best = model.best_estimator_
+    assert best.solver_ != "dense" and len(best.alpha_) == 30_000 and best.duality_gap_ <= 1e-9
+    assert np.mean(model.predict(rows) < 0) == pytest.approx(0.1, abs=0.001)
+    assert model.predict(np.full((1, 4), 8.0)) == -1
+
+
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_too_few_rows_for_folds_still_give_a_model(n):
     model = LpSVDDCV(random_state=0).fit(X[:n])

@@ -7,8 +7,10 @@ import hashlib
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 from replication import adbench
+from replication.cli import build
 from replication.studies import anomaly as study
 from replication.studies.anomaly import AnomalyTask
 
@@ -42,6 +44,26 @@ def test_a_folder_has_to_be_named(monkeypatch, tmp_path):
         adbench.load("wine")
     with pytest.raises(adbench.AnomalyDataError, match="no folder"):
         adbench.folder(tmp_path / "none")
+
+
+def test_a_clone_or_its_folder_may_be_named(tmp_path):
+    assert adbench.folder(tmp_path) == tmp_path
+    inside = tmp_path / "adbench" / "datasets" / "Classical"
+    inside.mkdir(parents=True)
+    assert adbench.folder(tmp_path) == adbench.folder(inside) == inside
+
+
+def test_the_command_takes_the_folder_and_says_in_one_line_what_is_missing(monkeypatch, tmp_path):
+    monkeypatch.setenv(adbench.VARIABLE, "")  # restored after the test, whatever the command sets
+    study_options = ["run", "--all", "--study", "anomaly_grid", "--from-scratch", "--quiet"]
+    for options, said in (
+        ([], "clone github.com/Minqi824/ADBench"),
+        (["--from", str(tmp_path / "none")], "there is no folder"),
+        (["--from", str(tmp_path)], "the folder lacks"),
+    ):
+        done = CliRunner().invoke(build(), study_options + options)
+        assert done.exit_code == 1 and "Traceback" not in done.output
+        assert said in " ".join(done.output.split())
 
 
 def test_files_are_recognised_by_their_checksum(monkeypatch, tmp_path):
