@@ -1,7 +1,7 @@
 """Tune it without outliers: means, regrets, shares of variance and figures of the anomaly study.
 
-Tables: ``results/anomaly.csv``, ``anomaly_criteria.csv``, ``anomaly_grid.csv``; the plan with the
-decision rules is ``studies/plans/anomaly.md``. Means are over data sets, after means over splits;
+Tables: ``results/anomaly.csv`` and ``anomaly_*.csv``; the plan with the decision rules is
+``studies/plans/anomaly.md``. Means are over data sets, after means over splits;
 intervals (95 %) resample whole clusters of related sets.
 """
 
@@ -66,15 +66,14 @@ def in_half(names: pd.Index | pd.Series, half: str) -> np.ndarray:
 # -- contestants -----------------------------------------------------------------------------------
 
 
-def by_set(rows: pd.DataFrame, contaminated: int = 0) -> pd.DataFrame:
+def by_set(rows: pd.DataFrame) -> pd.DataFrame:
     """Mean AUC over the splits: data sets × contestants, in the order of the table."""
-    part = rows[rows["contaminated"] == contaminated]
-    order = list(dict.fromkeys(part["method"]))
-    return trial_matrix(part).groupby("dataset", sort=False).mean()[order]
+    order = list(dict.fromkeys(rows["method"]))
+    return trial_matrix(rows).groupby("dataset", sort=False).mean()[order]
 
 
 def over(rows: pd.DataFrame, other: str, half: str = "all", *, own: str = OWN) -> Interval:
-    """Mean difference own - other on clean training, with its cluster interval."""
+    """Mean difference own - other, with its cluster interval."""
     table = by_set(rows)
     values = (table[own] - table[other])[in_half(table.index, half)]
     return cluster_interval(values)
@@ -83,8 +82,7 @@ def over(rows: pd.DataFrame, other: str, half: str = "all", *, own: str = OWN) -
 def contest(rows: pd.DataFrame) -> pd.DataFrame:
     """One line a contestant: mean AUC on both halves, LpSVDDCV minus it, median time of a fit."""
     table = by_set(rows)
-    clean = rows[rows["contaminated"] == 0]
-    largest = clean[clean["n_train"] == clean["n_train"].max()]
+    largest = rows[rows["n_train"] == rows["n_train"].max()]
     seconds = largest.groupby("method")["fit_seconds"].median()
     lines = []
     for name in table:
@@ -109,27 +107,17 @@ def verdicts(rows: pd.DataFrame) -> dict[str, bool]:
 
 
 def contamination(rows: pd.DataFrame) -> pd.DataFrame:
-    """Mean AUC by share of anomalies among the training rows: splits and sets that have all."""
-    shares = sorted(rows["contaminated"].unique())
-    keys = rows.groupby(["dataset", "trial"])["contaminated"].nunique()
-    complete = keys.index[keys == len(shares)]
-    part = rows.set_index(["dataset", "trial"]).loc[complete].reset_index()
+    """Mean AUC by share of anomalies among the training rows."""
     order = list(dict.fromkeys(rows["method"]))
-    means = part.pivot_table(index="method", columns="contaminated", values="auc")
+    means = rows.pivot_table(index="method", columns="contaminated", values="auc")
     return (
         means.loc[order].rename(columns="{} %".format).rename_axis(None).rename_axis(columns=None)
     )
 
 
-def contaminated_sets(rows: pd.DataFrame) -> int:
-    """Number of sets that take part at every share."""
-    counts = rows.groupby("dataset")["contaminated"].nunique()
-    return int((counts == rows["contaminated"].nunique()).sum())
-
-
 def single_fits(rows: pd.DataFrame) -> pd.Series:
     """Processor time of a fit of LpSVDDCV in fits of LpSVDD(), by split with the most rows."""
-    part = rows[(rows["contaminated"] == 0) & (rows["n_train"] == rows["n_train"].max())]
+    part = rows[rows["n_train"] == rows["n_train"].max()]
     seconds = trial_matrix(part, "fit_seconds")
     return seconds[OWN] / seconds[DEFAULTS]
 
@@ -314,8 +302,10 @@ def _with_interaction(shares: pd.DataFrame, effect: str) -> str:
     return f"{shares.loc[both, 'without the data set'].sum():.0f}"
 
 
-def tuning_facts(rows: pd.DataFrame, criteria: pd.DataFrame, grid: pd.DataFrame) -> Facts:
-    """Numbers of the chapter, by name."""
+def tuning_facts(
+    rows: pd.DataFrame, criteria: pd.DataFrame, grid: pd.DataFrame, mixed: pd.DataFrame
+) -> Facts:
+    """Numbers of the chapter, by name; ``mixed`` is the table of contaminated training."""
     table, shares, lost = by_set(rows), variance_shares(grid), regret_table(criteria)
     ratio, curve, decided = single_fits(rows), curves(grid), verdicts(rows)
     named = [name for name in CRITERIA if name != CHOSEN]
@@ -323,7 +313,7 @@ def tuning_facts(rows: pd.DataFrame, criteria: pd.DataFrame, grid: pd.DataFrame)
     worse = lost.loc[named, "over_low"] > 0.0
     facts: Facts = {
         "tune_sets": len(table),
-        "tune_splits": int(rows.loc[rows["contaminated"] == 0, "trial"].nunique()),
+        "tune_splits": int(rows["trial"].nunique()),
         "tune_criteria_splits": int(criteria["trial"].nunique()),
         "tune_fits": f"{ratio.median():.0f}",
         "tune_fits_most": f"{ratio.max():.0f}",
@@ -339,7 +329,7 @@ def tuning_facts(rows: pd.DataFrame, criteria: pd.DataFrame, grid: pd.DataFrame)
         "tune_spread_widest": f"{np.ptp(curve.iloc[0]):.1f}",
         "tune_spread_best": f"{np.ptp(curve.loc[curve[2.0].idxmax()]):.1f}",
         "tune_best_width": f"{curve[2.0].idxmax():g}",
-        "tune_contaminated_sets": contaminated_sets(rows),
+        "tune_contaminated_sets": mixed["dataset"].nunique(),
     }  # fmt: skip
     for half in HALVES:
         where = in_half(table.index, half)

@@ -134,8 +134,9 @@ def test_contamination_replaces_training_rows_and_never_tests_on_them(small_set)
 
 
 def test_tasks_name_what_is_missing_before_anything_is_computed(small_set, monkeypatch):
-    keys = [task.key for task in study.tasks_with_contamination(["wine"], 2)]
-    assert keys == ["wine-000-0", "wine-001-0", "wine-000-5", "wine-000-10", "wine-000-20"]
+    assert [task.key for task in study.tasks(["wine"], 2)] == ["wine-000-0", "wine-001-0"]
+    keys = [task.key for task in study.tasks_with_contamination(["wine"], 1)]
+    assert keys == ["wine-000-0", "wine-000-5", "wine-000-10", "wine-000-20"]
     with pytest.raises(adbench.AnomalyDataError, match="lacks cover"):
         study.tasks(["wine", "cover"], 1)
     monkeypatch.delenv(adbench.VARIABLE)
@@ -146,12 +147,14 @@ def test_tasks_name_what_is_missing_before_anything_is_computed(small_set, monke
 def test_every_contestant_has_a_row_and_finds_the_cloud(small_set):
     rows = pd.DataFrame(study.anomaly(AnomalyTask("wine", 0)))
     assert rows["method"].tolist() == [
-        "LpSVDDCV", "p = 1", "p = 1.2", "p = 2", "p = 5", "kernel mean", "LpSVDD defaults",
+        "LpSVDDCV", "p = 2", "p = 1", "p = 1.2", "p = 5", "kernel mean", "LpSVDD defaults",
         "OneClassSVM", "nearest neighbours", "local outlier factor", "isolation forest", "ECOD",
         "kernel density",
     ]  # fmt: skip
     assert rows["auc"].min() > 80.0
     assert rows.set_index("method").loc[["p = 2", "LpSVDDCV"], "auc"].nunique() == 1
+    mixed = pd.DataFrame(study.anomaly_contaminated(AnomalyTask("wine", 0, 20)))
+    assert (mixed["contaminated"] == 20).all() and mixed["auc"].mean() < rows["auc"].mean()
     assert rows["gap"].dropna().max() < 1e-9 and rows["gap"].notna().sum() == 6
     assert rows["width"].iloc[0] in [2.0**k for k in range(7)]
 
