@@ -26,6 +26,9 @@ from sphinx.util.docutils import SphinxDirective
 
 from replication.pages import commit_text
 
+NO_BREAK = "\u2011"
+"""A hyphen at which no line is broken: dates stay in one piece."""
+
 
 def figure_names(notebook: dict[str, Any]) -> list[str]:
     """Labels of the figures of a notebook, in reading order."""
@@ -67,7 +70,7 @@ def run_rows(folder: Path) -> Iterator[str]:
         if record.is_file():
             found = json.loads(record.read_text(encoding="utf-8"))
             cells = [
-                found["date"].replace("-", "\u2011"),  # no line break inside a date
+                found["date"],
                 commit_text(found["git_commit"]),
                 duration(found.get("wall_seconds")),
                 f"{found['processor']}, {found['cores']} cores",
@@ -75,6 +78,7 @@ def run_rows(folder: Path) -> Iterator[str]:
         else:
             last = rows[-1]
             cells = [last.get("started", "–")[:10], "–", "–", last.get("cpu", "–")]
+        cells[0] = cells[0].replace("-", NO_BREAK)
         yield f"| `{path.name}` | {len(rows):,} | {' | '.join(cells)} |"
 
 

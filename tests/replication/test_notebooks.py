@@ -234,8 +234,8 @@ def test_maps_of_the_reproduction_page(tmp_path, monkeypatch):
     }  # fmt: skip
     (tmp_path / "b.provenance.json").write_text(json.dumps(record))
     assert list(run_rows(tmp_path)) == [
-        "| `a.csv` | 1 | 2026-01-02 | – | – | X |",
-        "| `b.csv` | 2 | 2026-01-03 | `abcdef012` | 70 s | P, 2 cores |",
+        "| `a.csv` | 1 | 2026\u201101\u201102 | – | – | X |",
+        "| `b.csv` | 2 | 2026\u201101\u201103 | `abcdef012` | 70 s | P, 2 cores |",
     ]
 
 
@@ -258,3 +258,17 @@ def test_chapters_for_users_need_the_method_alone(name: str, root: Path) -> None
     code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
     assert "from lpsvdd import" in code and "import replication" not in code
     assert "from replication" not in code
+
+
+@pytest.mark.parametrize("number", ["12", "13", "14"])
+def test_what_users_read_imports_the_method_alone(root, number):
+    (path,) = (root / "notebooks").glob(f"{number}_*.ipynb")
+    cells = nbformat.read(path, as_version=4).cells
+    hidden = {"remove-cell", "remove-input"}
+    shown = [
+        cell.source
+        for cell in cells
+        if cell.cell_type == "code" and not hidden & set(cell.metadata.get("tags", []))
+    ]
+    assert any("from lpsvdd" in source for source in shown)
+    assert not [source for source in shown if "replication" in source]
