@@ -146,7 +146,7 @@ def heat_map(
                 ax.text(
                     column,
                     row,
-                    fmt.format(value),
+                    fmt.format(value).replace("-", "\N{MINUS SIGN}"),
                     ha="center",
                     va="center",
                     fontsize="small",
