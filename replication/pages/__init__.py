@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 Facts = dict[str, Any]
 """What the text of a page quotes, by name."""
-POINTS = ["mean difference", "low", "high"]
 DECISION_FORMATS = {"difference": "{:+.2f}"} | dict.fromkeys(
     ("could see", "P(lower)", "P(within ±0.5)", "P(higher)"), "{:.2f}"
 )
