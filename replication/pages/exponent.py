@@ -329,13 +329,9 @@ def validation_facts(rows: pd.DataFrame) -> Facts:
     """Quarter, half and full validation set."""
     facts = {}
     for key, name in (("lp", "lp, paper's grid"), ("l1", label(1.0))):
-        size = f"{name}, validation {{}}"
-        facts[f"validation_half_{key}"] = weighed(
-            comparison_of(rows, size.format(1), size.format(0.5))
-        )
-        facts[f"validation_quarter_{key}"] = weighed(
-            comparison_of(rows, size.format(1), size.format(0.25))
-        )
+        for word, size in (("half", 0.5), ("quarter", 0.25)):
+            pair = (f"{name}, validation {share}" for share in (1, size))
+            facts[f"validation_{word}_{key}"] = weighed(comparison_of(rows, *pair))
     both = (f"{name}, validation 0.25" for name in ("lp, paper's grid", label(1.0)))
     facts["validation_quarter_both"] = weighed(comparison_of(rows, *both))
     return facts | {"validation_splits": int(rows.groupby("dataset")["trial"].nunique().min())}

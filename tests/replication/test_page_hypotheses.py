@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import re
-from pathlib import Path
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from quoted import quoted
 
 from replication.experiment import experiment
 from replication.pages import exponent, hypotheses, labelled_negatives, paper_tables, study_table
 from replication.pages import solvers_and_exponents as rest
 from replication.printed import printed_matrix
 from replication.studies import conditions
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -65,13 +60,9 @@ def test_the_text_quotes_what_is_computed(stored, main) -> None:
             stored["fixed_cost"], stored["waveform"], stored["density_weights"]
         )
     )
-    names = ("09_choices", "10_where_gain")
-    pages = [(ROOT / "notebooks" / f"{name}.ipynb").read_text() for name in names]
-    cells = [cell for page in pages for cell in json.loads(page)["cells"]]
-    text = "".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
-    quoted = re.findall(r"\{glue:text\}`(\w+)(?::([^`]+))?`", text)
-    assert {name for name, _ in quoted} <= set(facts)
-    for name, form in quoted:
+    asked = quoted("09_choices") + quoted("10_where_gain")
+    assert {name for name, _ in asked} <= set(facts)
+    for name, form in asked:
         format(facts[name], form)  # a number where a number is quoted
 
 
@@ -221,8 +212,7 @@ def test_the_two_chapters_on_the_papers_tables_quote_what_is_computed(main) -> N
         | paper_tables.misprint_facts(labelled),
     }
     for name, known in facts.items():
-        text = (ROOT / "notebooks" / f"{name}.ipynb").read_text(encoding="utf-8")
-        for key, form in re.findall(r"\{glue:text\}`(\w+)(?::([^`]+))?`", text):
+        for key, form in quoted(name):
             format(known[key], form)
     assert facts["07_pure"]["printed_wins"] == 19 and facts["08_negatives"]["n_methods"] == 7
 
