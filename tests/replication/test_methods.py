@@ -108,20 +108,12 @@ def beyond(method):
     """The same for the family: shares instead of costs, costs further out, p with weights."""
     if method.name in BEYOND:
         return BEYOND[method.name]
-    family = method.name.rstrip("-")
-    found = []
-    if family in WEIGHTED:
-        found += with_nu(method.grid)
+    found = [cell | {"C": 1e2 * cell["C"]} for cell in method.grid if "SVDD" in method.name]
+    if method.name.rstrip("-") in WEIGHTED:
         found += [cell | {"p": EXPONENTS[i % 10]} for i, cell in enumerate(method.grid)]
-    if family.endswith("-SVDD"):
-        found += [cell | {"C": cell["C"] * 1e2} for cell in method.grid]
+        own = [{name: v for name, v in cell.items() if name != "C"} for cell in method.grid]
+        found += [cell | {"nu": NUS[i % len(NUS)]} for i, cell in enumerate(own)]
     return found
-
-
-def with_nu(cells):
-    """A share for the cost of every cell, each share in turn."""
-    without = [{name: v for name, v in cell.items() if name != "C"} for cell in cells]
-    return [cell | {"nu": NUS[i % len(NUS)]} for i, cell in enumerate(without)]
 
 
 @every_method
