@@ -31,7 +31,35 @@ from lpsvdd.kernels import KERNELS, kernel_diagonal, kernel_matrix, resolve_gamm
 from lpsvdd.solver._blocks import is_dask, map_rows
 
 
-class KernelOneClass(OutlierMixin, BaseEstimator):
+class KernelInput:
+    """What estimators with parameters ``kernel, gamma, degree, coef0`` do with their input."""
+
+    def _kernel_options(self):
+        given = {name: getattr(self, name) for name in ("kernel", "degree", "coef0")}
+        return given | {"gamma": self.gamma_}
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+
+def precomputed_diagonal(diag, n_samples: int, training: np.ndarray) -> np.ndarray:
+    """k(z, z) as given, or the ``training`` diagonal where that is constant."""
+    if diag is not None:
+        diag = np.asarray(diag, dtype=float)
+        if diag.shape != (n_samples,) or not np.isfinite(diag).all():
+            raise ValueError(f"diag must be {n_samples} finite numbers k(z, z)")
+        return diag
+    first = training[0]
+    if np.ptp(training) > 1e-9 * max(abs(first), np.finfo(float).tiny):
+        raise ValueError(
+            "distances need k(z, z), and the training diagonal is not constant: pass it as diag="
+        )
+    return np.full(n_samples, first)
+
+
+class KernelOneClass(KernelInput, OutlierMixin, BaseEstimator):
     """Base of the detectors: kernels "rbf", "linear", "poly", a callable, or "precomputed".
 
     Subclasses declare ``__init__`` with at least ``kernel, gamma, degree, coef0, contamination``
@@ -112,7 +140,7 @@ class KernelOneClass(OutlierMixin, BaseEstimator):
             return map_rows(self.score_samples, X)
         X = validate_data(self, X, dtype=np.float64, reset=False)
         if self.kernel == "precomputed":
-            return self._score_kernel(X, self._precomputed_diagonal(diag, len(X)))
+            return self._score_kernel(X, precomputed_diagonal(diag, len(X), self.diag_fit_))
         if diag is not None:
             raise ValueError("diag is for kernel='precomputed'; other kernels compute k(z, z)")
         return self._score_points(X)
@@ -208,28 +236,6 @@ class KernelOneClass(OutlierMixin, BaseEstimator):
 
     # -- inner workings ---------------------------------------------------------------------
 
-    def _kernel_options(self) -> dict:
-        return {
-            "kernel": self.kernel,
-            "gamma": self.gamma_,
-            "degree": self.degree,
-            "coef0": self.coef0,
-        }
-
-    def _precomputed_diagonal(self, diag, n_samples: int) -> np.ndarray:
-        if diag is not None:
-            diag = np.asarray(diag, dtype=float)
-            if diag.shape != (n_samples,) or not np.isfinite(diag).all():
-                raise ValueError(f"diag must be {n_samples} finite numbers k(z, z)")
-            return diag
-        first = self.diag_fit_[0]
-        if np.ptp(self.diag_fit_) > 1e-9 * max(abs(first), np.finfo(float).tiny):
-            raise ValueError(
-                "distances need k(z, z), and the training diagonal is not constant: "
-                "pass it as diag="
-            )
-        return np.full(n_samples, first)
-
     def _check_parameters(self) -> None:
         if not callable(self.kernel) and self.kernel not in KERNELS:
             raise ValueError(f"kernel must be one of {KERNELS} or a callable, got {self.kernel!r}")
@@ -239,8 +245,3 @@ class KernelOneClass(OutlierMixin, BaseEstimator):
             raise ValueError(
                 f"contamination must be None or in (0, 0.5], got {self.contamination!r}"
             )
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        return tags

@@ -26,14 +26,14 @@ from lpsvdd.solver._blocks import ArrayBlocks, DaskBlocks, blocks_of, is_dask
 from lpsvdd.solver._chart import Axes, Landmarks
 from lpsvdd.solver._choice import available_memory, prefers_landmarks
 from lpsvdd.solver._landmark_choice import DEFAULT, POOL, choose_landmarks
-from lpsvdd.solver._landmarks import MEMORY, LandmarkSolver, Restricted
+from lpsvdd.solver._landmarks import MEMORY, LandmarkSolver, Restricted, distances
 from lpsvdd.solver._share import costs_of, search, solve_share
 
 if TYPE_CHECKING:
     from lpsvdd.estimators import LpSVDD
 
 CERTIFICATES = ("auto", "exact", "sampled", "none")
-SURFACE = 1e-8  # as in ``lpsvdd.estimators``
+SURFACE = 1e-8  # a distance from the surface that counts as none at p = 1, relative to max d
 SHARE_OF_MEMORY = 0.3  # of what is available, for coordinates
 LOOK = 1_000  # samples on which the kernel is looked at
 FIRST = 500  # samples that tell where the search for a share begins
@@ -268,20 +268,19 @@ def _keep_samples(model: LpSVDD, everything, chart, found: Restricted, kept) -> 
     if kept is not None:
         alpha = np.zeros(len(y))
         alpha[kept] = found.alpha
-        d = np.concatenate(everything.map(_distances, (), chart, found.w, width=chart.rank))
+        d = np.concatenate(everything.map(distances, (), chart, found.w, width=chart.rank))
     if model.p == 1.0 and radius > 0.0:
-        # Free support vectors lie on the surface; rounding must not put them outside.
-        on_surface = (y > 0) & (np.abs(d - radius) <= SURFACE * d.max())
-        radius = float(max([radius, *d[on_surface]])) + 1e-13 * float(d.max())
-        model.surface_sq_ = radius
+        radius = model.surface_sq_ = around_the_surface(radius, d, y)
     model.alpha_, model.distance_fit_, model.radius_sq_ = alpha, d, radius
     model.support_ = np.flatnonzero(alpha)
     model.dual_coef_ = (y * alpha)[model.support_]
     model.slack_ = np.maximum(y * (d - radius), 0.0)
 
 
-def _distances(X: np.ndarray, chart, w: np.ndarray) -> np.ndarray:
-    return chart.distances(X, w)
+def around_the_surface(radius: float, d: np.ndarray, y: np.ndarray) -> float:
+    """R2 at p = 1: free support vectors lie on the surface; rounding must not put them outside."""
+    on_surface = (y > 0) & (np.abs(d - radius) <= SURFACE * d.max())
+    return float(max([radius, *d[on_surface]])) + 1e-13 * float(d.max())
 
 
 def _set_threshold(model: LpSVDD) -> None:

@@ -9,16 +9,16 @@ from scipy.spatial.distance import cdist
 from sklearn.utils import gen_batches
 
 from lpsvdd._base import KernelOneClass
-from lpsvdd._landmark_fit import check_landmark_parameters, fit_landmarks, takes_landmarks
+from lpsvdd._landmark_fit import (
+    around_the_surface,
+    check_landmark_parameters,
+    fit_landmarks,
+    takes_landmarks,
+)
 from lpsvdd._validation import check_exponent, check_tolerance, is_number
 from lpsvdd.bounds import rejection_risk_of
 from lpsvdd.explain import explain
-from lpsvdd.kernels import (
-    kernel_diagonal,
-    kernel_matrix,
-    rbf_distances,
-    squared_distances,
-)
+from lpsvdd.kernels import kernel_diagonal, kernel_matrix, rbf_distances, squared_distances
 from lpsvdd.solver import Gram, Solution, solve
 from lpsvdd.solver._choice import choose
 from lpsvdd.solver._rows import Rows
@@ -29,7 +29,6 @@ BLOCK = 4_000_000  # kernel values held at once while scoring
 DEFAULT_SHARE = 0.1  # nu, where neither C nor nu is given
 LARGE = {"working-set": solve_working_set}
 """Solvers that take ``Rows`` in place of a matrix, with the signature of ``solve_working_set``."""
-SURFACE = 1e-8  # a distance from the surface that counts as none at p = 1, relative to max d
 
 
 class LpSVDD(KernelOneClass):
@@ -299,13 +298,10 @@ class LpSVDD(KernelOneClass):
             self.norm_sq_ = float(self.centre_coef_ @ K[np.ix_(rows, rows)] @ self.centre_coef_)
         self.radius_sq_ = solution.radius_sq
         if self.p == 1.0 and self.radius_sq_ > 0.0:
-            # For p = 1 free support vectors lie on the surface; rounding must not put them outside.
             d = solution.distances
             if d is None or len(kept) < len(y):
                 d = -self._training_scores(K)
-            on_surface = (y > 0) & (np.abs(d - self.radius_sq_) <= SURFACE * d.max())
-            self.radius_sq_ = float(max([self.radius_sq_, *d[on_surface]])) + 1e-13 * d.max()
-            self.surface_sq_ = self.radius_sq_
+            self.radius_sq_ = self.surface_sq_ = around_the_surface(self.radius_sq_, d, y)
         if len(kept) < len(y):  # a removed sample has no cost, but its slack is still a fact
             self.slack_ = np.maximum(y * (-self._training_scores(K) - self.radius_sq_), 0.0)
             self.slack_[kept] = solution.slack

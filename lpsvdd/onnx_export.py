@@ -180,11 +180,9 @@ def _same_shape(operator: Any) -> None:
 
 
 def _convert_detector(scope: Any, operator: Any, container: Any) -> None:
-    svdd, version = operator.raw_operator, container.target_opset
-    dtype = guess_numpy_type(operator.inputs[0].type)
-    dtype = np.float64 if dtype == np.float64 else np.float32
-    score = _score(svdd, operator.inputs[0], dtype, version)
-    _add_outputs(score, svdd.offset_, dtype, operator, scope, container)
+    X, version, dtype = _input(operator, container)
+    svdd = operator.raw_operator
+    _add_outputs(_score(svdd, X, dtype, version), svdd.offset_, dtype, operator, scope, container)
 
 
 def _score(svdd: Any, X: Any, dtype: Any, version: int) -> Any:
@@ -230,9 +228,8 @@ def _score(svdd: Any, X: Any, dtype: Any, version: int) -> Any:
 
 def _convert_conformal(scope: Any, operator: Any, container: Any) -> None:
     """p = (1 + number of calibration scores that are not above the score) / (n + 1)."""
-    model, version = operator.raw_operator, container.target_opset
-    dtype = np.float64 if guess_numpy_type(operator.inputs[0].type) == np.float64 else np.float32
-    count = None
+    _, version, dtype = _input(operator, container)
+    model, count = operator.raw_operator, None
     for score, calibration in zip(operator.inputs, model.calibration_, strict=True):
         above = onnx.OnnxGreater(calibration[None].astype(dtype), score, op_version=version)
         below = onnx.OnnxCast(
@@ -271,7 +268,7 @@ def _add_outputs(
 
 
 def _convert_imputer(scope: Any, operator: Any, container: Any) -> None:
-    X, version, dtype = _transformer(operator, container)
+    X, version, dtype = _input(operator, container)
     statistics = operator.raw_operator.statistics_[None].astype(dtype)
     filled = onnx.OnnxWhere(
         onnx.OnnxIsNaN(X, op_version=version), statistics, X,
@@ -281,7 +278,7 @@ def _convert_imputer(scope: Any, operator: Any, container: Any) -> None:
 
 
 def _convert_scaler(scope: Any, operator: Any, container: Any) -> None:
-    X, version, dtype = _transformer(operator, container)
+    X, version, dtype = _input(operator, container)
     scaler = operator.raw_operator
     centred = onnx.OnnxSub(X, scaler.mean_[None].astype(dtype), op_version=version)
     scaled = onnx.OnnxDiv(
@@ -293,7 +290,7 @@ def _convert_scaler(scope: Any, operator: Any, container: Any) -> None:
 
 def _convert_unit_norm(scope: Any, operator: Any, container: Any) -> None:
     """x / max(||x||, tiny): a zero row stays zero."""
-    X, version, dtype = _transformer(operator, container)
+    X, version, dtype = _input(operator, container)
     ones = np.ones((operator.raw_operator.n_features_in_, 1), dtype=dtype)
     square = onnx.OnnxMul(X, X, op_version=version)
     norm = onnx.OnnxSqrt(onnx.OnnxMatMul(square, ones, op_version=version), op_version=version)
@@ -305,6 +302,6 @@ def _convert_unit_norm(scope: Any, operator: Any, container: Any) -> None:
     scaled.add_to(scope, container)
 
 
-def _transformer(operator: Any, container: Any) -> tuple[Any, int, Any]:
+def _input(operator: Any, container: Any) -> tuple[Any, int, Any]:
     dtype = np.float64 if guess_numpy_type(operator.inputs[0].type) == np.float64 else np.float32
     return operator.inputs[0], container.target_opset, dtype

@@ -15,12 +15,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from lpsvdd._base import KernelInput, precomputed_diagonal
 from lpsvdd._validation import check_square_kernel, is_number
 from lpsvdd.kernels import kernel_diagonal, kernel_matrix, resolve_gamma, squared_distances
 from lpsvdd.solver import solve
 
 
-class OpenSetClassifier(ClassifierMixin, BaseEstimator):
+class OpenSetClassifier(KernelInput, ClassifierMixin, BaseEstimator):
     r"""One lp-sphere per class, and a rejection outside all of them.
 
     With d_k(x) = ||phi(x) - a_k||^2 the squared distance to the centre of class k and R_k^2 its
@@ -194,7 +195,7 @@ class OpenSetClassifier(ClassifierMixin, BaseEstimator):
         X = validate_data(self, X, dtype=np.float64, reset=False)
         if self.kernel == "precomputed":
             Kz = X[:, self.fit_indices_]
-            diag = self._precomputed_diagonal(diag, len(X))
+            diag = precomputed_diagonal(diag, len(X), self._diag_fit)
         elif diag is not None:
             raise ValueError("diag is for kernel='precomputed'; other kernels compute k(x, x)")
         else:
@@ -262,32 +263,6 @@ class OpenSetClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"X has {len(margins)} samples, y has {len(codes)} labels")
         for k in np.unique(codes):
             self.thresholds_[k] = np.quantile(margins[codes == k, k], rate)
-
-    def _kernel_options(self) -> dict:
-        return {
-            "kernel": self.kernel,
-            "gamma": self.gamma_,
-            "degree": self.degree,
-            "coef0": self.coef0,
-        }
-
-    def _precomputed_diagonal(self, diag, n_samples: int) -> np.ndarray:
-        if diag is not None:
-            diag = np.asarray(diag, dtype=float)
-            if diag.shape != (n_samples,):
-                raise ValueError(
-                    f"diag must be {n_samples} numbers k(x, x), got shape {diag.shape}"
-                )
-            return diag
-        first = self._diag_fit[0]
-        if np.ptp(self._diag_fit) > 1e-9 * max(abs(first), np.finfo(float).tiny):
-            raise ValueError("the training diagonal is not constant: pass k(x, x) as diag=")
-        return np.full(n_samples, first)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        return tags
 
 
 def _check_share(name: str, value: object) -> None:

@@ -34,8 +34,6 @@ COMPUTATION_VERSION = "2"
 
 FLAGGED = {"D4": "inferred-labels", "D5": "inferred-target"}
 """Data sets whose rows carry a flag, with the reason (see the catalogue's notes)."""
-REPEATED = ("D19", "D15")
-"""D19 is D12 again and D15 is the complete rows of D18: left out where sets must be distinct."""
 
 RESOLUTION = 1e-12
 """Scores closer than this times the largest |score| count as equal: identical rows may be

@@ -11,17 +11,15 @@ Nemenyi: two methods differ when their average ranks differ by more than
     CD = q_alpha sqrt(k (k+1) / (6 N)),   q_alpha = studentised range quantile / sqrt(2).
 
 Clusters: D9, D12 and D19 are one table, D15 is the complete rows of D18; the anomaly sets have
-their own (``adbench.RELATED``). Averages are over data
-sets; their intervals resample whole clusters, so related sets do not count as independent.
+their own (``adbench.RELATED``). Averages are over data sets; their intervals resample whole
+clusters, so related sets do not count as independent.
 
 References: Friedman (1937); Iman and Davenport (1980); Demsar, JMLR 7 (2006).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -29,10 +27,6 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from replication import adbench
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 
 RESAMPLES = 10_000
 RELATED = {"D12": "D9", "D19": "D9", "D15": "D18"} | {
@@ -65,6 +59,17 @@ class Interval:
     losses: int
 
 
+def _around(values: pd.Series | np.ndarray, low: float, high: float) -> Interval:
+    return Interval(
+        mean=float(values.mean()),
+        low=float(low),
+        high=float(high),
+        n=len(values),
+        wins=int((values > 0).sum()),
+        losses=int((values < 0).sum()),
+    )
+
+
 def cluster_of(dataset: str) -> str:
     """Name of the cluster of related data sets."""
     return RELATED.get(dataset, dataset)
@@ -87,14 +92,7 @@ def cluster_interval(values: pd.Series, *, level: float = 0.95, seed: int = 0) -
     if len(values) > 1:
         tail = 50.0 * (1.0 - level)
         low, high = np.percentile(cluster_draws(values, RESAMPLES, seed), [tail, 100.0 - tail])
-    return Interval(
-        mean=float(values.mean()),
-        low=float(low),
-        high=float(high),
-        n=len(values),
-        wins=int((values > 0).sum()),
-        losses=int((values < 0).sum()),
-    )
+    return _around(values, low, high)
 
 
 def ranks(matrix: pd.DataFrame) -> pd.DataFrame:
@@ -128,13 +126,6 @@ def critical_difference(n_methods: int, n_datasets: int, alpha: float = 0.05) ->
     return float(quantile * np.sqrt(n_methods * (n_methods + 1) / (6 * n_datasets)))
 
 
-def nemenyi(matrix: pd.DataFrame) -> pd.DataFrame:
-    """Pairwise p-values of Nemenyi's test (methods x methods)."""
-    from scikit_posthocs import posthoc_nemenyi_friedman
-
-    return posthoc_nemenyi_friedman(matrix)
-
-
 def wilcoxon_holm(matrix: pd.DataFrame) -> pd.DataFrame:
     """Pairwise p-values of Wilcoxon's signed-rank test, corrected by Holm's method."""
     from scikit_posthocs import posthoc_wilcoxon
@@ -143,22 +134,6 @@ def wilcoxon_holm(matrix: pd.DataFrame) -> pd.DataFrame:
     found = posthoc_wilcoxon([matrix[name].to_numpy() for name in names], p_adjust="holm")
     found.index = found.columns = pd.Index(names)
     return found
-
-
-def critical_difference_diagram(
-    matrix: pd.DataFrame, ax: Axes | None = None, *, posthoc: str = "nemenyi", alpha: float = 0.05
-) -> Axes:
-    """Draw average ranks on a line; bars join methods whose difference is not significant."""
-    import matplotlib.pyplot as plt
-    from scikit_posthocs import critical_difference_diagram as draw
-
-    tests = {"nemenyi": nemenyi, "wilcoxon-holm": wilcoxon_holm}
-    if posthoc not in tests:
-        raise ValueError(f"posthoc={posthoc!r}: expected one of {', '.join(tests)}")
-    if ax is None:
-        _, ax = plt.subplots(figsize=(7, 2.4))
-    draw(ranks(matrix).mean(), tests[posthoc](matrix), ax=ax, alpha=alpha)
-    return ax
 
 
 def mean_interval(differences: ArrayLike, *, level: float = 0.95, seed: int = 0) -> Interval:
@@ -181,14 +156,7 @@ def mean_interval(differences: ArrayLike, *, level: float = 0.95, seed: int = 0)
             rng=np.random.default_rng(seed),
         )
         low, high = found.confidence_interval
-    return Interval(
-        mean=float(values.mean()),
-        low=float(low),
-        high=float(high),
-        n=len(values),
-        wins=int((values > 0).sum()),
-        losses=int((values < 0).sum()),
-    )
+    return _around(values, low, high)
 
 
 def signed(value: float, digits: int = 1) -> str:
@@ -244,10 +212,7 @@ def paired_differences(
     return pd.DataFrame(lines)
 
 
-def paired_interval(
-    rows: pd.DataFrame, first: str, second: str, *, leave_out: Sequence[str] = ()
-) -> Interval:
+def paired_interval(rows: pd.DataFrame, first: str, second: str) -> Interval:
     """Mean difference of two methods (or contestants) over data sets, each averaged over trials."""
-    rows = rows.rename(columns={"contestant": "method"})
-    matrix = trial_matrix(rows[~rows["dataset"].isin(leave_out)])
+    matrix = trial_matrix(rows.rename(columns={"contestant": "method"}))
     return cluster_interval((matrix[first] - matrix[second]).groupby("dataset").mean().dropna())

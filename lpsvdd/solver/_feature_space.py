@@ -42,10 +42,10 @@ SQRT2 = math.sqrt(2.0)
 
 @np.errstate(all="ignore")  # a step into overflow is refused, not warned about
 def solve_in_features(
-    problem: Problem, tol: float, max_iter: int, polish: int, start: np.ndarray | None = None
+    problem: Problem, tol: float, max_iter: int, polish: int
 ) -> tuple[Value, int]:
     """The best value found (``evaluate_centre``), and iterations."""
-    w = problem.weighted_mean() @ problem.gram.features.Z if start is None else start
+    w = problem.weighted_mean() @ problem.gram.features.Z
     best: Value | None = None
     n_iter, before = 0, None
     alphas: list[np.ndarray] = []

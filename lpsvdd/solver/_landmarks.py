@@ -111,7 +111,7 @@ class LandmarkSolver:
 
     def distances(self, w: np.ndarray) -> np.ndarray:
         """Squared distances of all rows to a centre: one pass."""
-        parts = self.blocks.map(_distances, (), self.chart, w, width=self.chart.rank)
+        parts = self.blocks.map(distances, (), self.chart, w, width=self.chart.rank)
         return np.concatenate(parts)
 
     def mean(self, weight: np.ndarray) -> np.ndarray:
@@ -359,7 +359,8 @@ def _descend(problem, Z, w, tol, max_iter, polish, first_mu):
     return w, here.b / problem.inv_scale, alphas, n_iter
 
 
-def _distances(X: np.ndarray, chart, w: np.ndarray) -> np.ndarray:
+def distances(X: np.ndarray, chart, w: np.ndarray) -> np.ndarray:
+    """Squared distances of a block, in the shape that ``map`` takes."""
     return chart.distances(X, w)
 
 

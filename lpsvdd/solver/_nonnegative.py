@@ -112,14 +112,14 @@ def at_radius_zero(problem: Problem, tol: float, max_iter: int) -> tuple[Certifi
 
 
 def zero_radius(
-    gram: Gram | Rows, cost: np.ndarray, p: float, tol: float, max_iter: int, start=None
+    gram: Gram | Rows, cost: np.ndarray, p: float, tol: float, max_iter: int
 ) -> ZeroRadius:
     """Centre that minimises sum_i c_i d_i^p over all points of ``gram``, with its certificate."""
     log_cost = np.log(cost)
-    beta = cost / cost.sum() if start is None else start
+    beta = cost / cost.sum()
     n_iter = 0
     stages = [p]
-    while start is None and stages[0] > 4.0:
+    while stages[0] > 4.0:
         stages.insert(0, stages[0] / 2.0)
     for exponent in stages:
         final = exponent == p

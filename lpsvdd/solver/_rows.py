@@ -176,25 +176,19 @@ class Rows:
     def times(self, beta: np.ndarray, *, single: bool = False) -> np.ndarray:
         """K beta of all points; only columns with beta_j != 0 are computed."""
         columns = np.flatnonzero(beta)
-        return self.times_columns(columns, beta[columns], single=single and self.has_single)
-
-    def times_columns(
-        self, columns: np.ndarray, beta: np.ndarray, rows=None, *, single: bool = False
-    ) -> np.ndarray:
-        """K[rows, columns] beta (all rows if None), a block at a time; beta may be a matrix."""
-        index = np.arange(len(self)) if rows is None else rows
-        out = np.zeros((len(index), *beta.shape[1:]))
+        beta, single = beta[columns], single and self.has_single
+        index, out = np.arange(len(self)), np.zeros(len(self))
         if len(columns):
             block = self._single_block if single else self.block
             beta = beta.astype(np.float32) if single else beta
             work = partial(self._fill, out, index, columns, beta, block)
             threads = self._threads()
             if threads == 1:
-                for some in self._blocks(len(columns), len(index)):
+                for some in self._blocks(len(columns)):
                     work(some)
             else:
                 with ThreadPoolExecutor(threads) as pool:
-                    list(pool.map(work, self._blocks(len(columns), len(index))))
+                    list(pool.map(work, self._blocks(len(columns))))
         return out
 
     @staticmethod
@@ -206,9 +200,8 @@ class Rows:
             return 1
         return self.n_jobs if self.n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + self.n_jobs)
 
-    def _blocks(self, n_columns: int, n_rows: int | None = None) -> Iterator[slice]:
-        n = len(self) if n_rows is None else n_rows
-        step = max(1, BLOCK // max(n_columns, 1))
+    def _blocks(self, n_columns: int) -> Iterator[slice]:
+        n, step = len(self), max(1, BLOCK // max(n_columns, 1))
         for first in range(0, n, step):
             yield slice(first, min(first + step, n))
 

@@ -149,16 +149,17 @@ def measure_turns(n: int, setting: str, cells: Sequence[GridCell]) -> dict[str, 
     K, y = _problem(n, setting)
     runs: dict[str, list[Answer]] = {COLD: [], PATH: []}
     while len(runs[PATH]) < TURNS:
-        timer = Timer()
-        for cell in cells:
-            cold_solve(K, y, cell)
-        seconds, wall = timer.read()
-        runs[COLD].append(Answer(None, seconds, "reference", wall))
-        timer = Timer()
-        path_solve(K, y, cells)
-        seconds, wall = timer.read()
-        runs[PATH].append(Answer(None, seconds, "reference", wall))
+        runs[COLD].append(_reference(lambda: [cold_solve(K, y, cell) for cell in cells]))
+        runs[PATH].append(_reference(lambda: path_solve(K, y, cells)))
     return {name: _median(answers) for name, answers in runs.items()}
+
+
+def _reference(work: Callable[[], object]) -> Answer:
+    """The time of some work, without an answer to judge."""
+    timer = Timer()
+    work()
+    seconds, wall = timer.read()
+    return Answer(None, seconds, "reference", wall)
 
 
 def _median(answers: Sequence[Answer]) -> Answer:
@@ -179,10 +180,7 @@ def measure_cholesky(n: int, setting: str) -> Answer:
     A = K + np.eye(n)
     runs: list[Answer] = []
     while len(runs) < 5 or (sum(r.seconds for r in runs) < 0.2 and len(runs) < 200):
-        timer = Timer()
-        cholesky(A, lower=True)
-        seconds, wall = timer.read()
-        runs.append(Answer(None, seconds, "reference", wall))
+        runs.append(_reference(lambda: cholesky(A, lower=True)))
     return _median(runs)
 
 

@@ -36,8 +36,6 @@ def printed_wins(setting: str, over: list[str]) -> Outcome:
         "wins": int((difference > 0).sum()),
         "total": len(table),
         "lost": ", ".join(lost) or "none",
-        "best": difference.idxmax(),
-        "largest": difference.max(),
     }
     return Outcome(share_verdict(facts["wins"], facts["total"]), facts)
 

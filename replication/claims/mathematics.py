@@ -14,7 +14,6 @@ from replication.protocol import Task
 from replication.trial import prepare
 
 SAMPLE_EXPONENTS = (16 / 15, 4 / 3, 2.0, 5.0)
-SAMPLE_COSTS = (0.02, 0.1, 1.0)
 
 
 def example(

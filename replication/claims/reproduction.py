@@ -68,11 +68,7 @@ def rerun_against(setting: str, over: list[str]) -> Outcome:
     own = column("lp-SVDD", setting)
     found = {name: comparison_of(rows, own, column(name, setting)) for name in over}
     above = [name for name, average in found.items() if average.low > 0]
-    facts = {
-        "each": "; ".join(f"{method_label(name)} {weighed(found[name])}" for name in over),
-        "above": len(above),
-        "total": len(over),
-    }
+    facts = {"each": "; ".join(f"{method_label(name)} {weighed(found[name])}" for name in over)}
     partly = "holds partly" if above else "not reproduced"
     return Outcome("holds" if len(above) == len(over) else partly, facts)
 
@@ -109,12 +105,10 @@ def rerun_place(setting: str, method: str, place: int) -> Outcome:
     name = column(method, setting)
     chance = float(_places(setting).loc[name, place])
     facts = {
-        "rank": float(ranks[name]),
         "place": int((ranks < ranks[name]).sum()) + 1,
         "methods": means.shape[1],
         "order": ", ".join(f"{method_label(n)} {value:.2f}" for n, value in ranks.items()),
         "critical": critical_difference(means.shape[1], means.shape[0]),
-        "behind": float(ranks[name] - ranks.iloc[0]),
         "chance": chance,
     }
     partly = "not reproduced" if chance <= UNLIKELY else "holds partly"

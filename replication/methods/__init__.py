@@ -2,8 +2,8 @@
 
     from replication.methods import METHODS
     method = METHODS["pure", "l1-SVDD"]                 # or "negatives", "l1-SVDD-"
-    cells = method.path(kernels, method.grid)              # every cell of the paper's grid
-    cells = method.using("nu").run(kernels)                # another named grid
+    cells = method.run(kernels)                         # every cell of the paper's grid
+    cells = method.path(kernels, [{"nu": 0.1}])         # of another
     estimator = method.make({"C": 0.1})                 # the scikit-learn estimator of one cell
 
 ``grids`` holds the parameter values (plain data), ``paths`` solves a whole grid on one kernel

@@ -1,9 +1,9 @@
-"""What a method of the comparison is: a name, an estimator, grids, and a path over a grid."""
+"""What a method of the comparison is: a name, an estimator, a grid, and a path over grids."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -52,7 +52,7 @@ class Method:
 
     ``make(params)`` is the scikit-learn estimator of a cell; further keyword arguments (kernel,
     gamma, ...) go to its constructor. ``path(kernels, grid)`` solves a whole grid on one kernel and
-    gives one `ScoredCell` per entry, in order. ``grid`` is the grid in use, ``grids`` all named.
+    gives one `ScoredCell` per entry, in order.
     """
 
     name: str
@@ -60,15 +60,7 @@ class Method:
     make: Callable[..., Any]
     grid: Sequence[Params]
     path: Callable[[SplitKernels, Sequence[Params]], list[ScoredCell]]
-    grids: Mapping[str, Sequence[Params]]
-
-    def using(self, grid: str) -> Method:
-        """The same method with another of its named grids."""
-        if grid not in self.grids:
-            known = ", ".join(self.grids)
-            raise KeyError(f"{self.name} has no grid {grid!r}; it has: {known}")
-        return replace(self, grid=self.grids[grid])
 
     def run(self, kernels: SplitKernels) -> list[ScoredCell]:
-        """Solve the grid in use."""
+        """Solve the grid."""
         return self.path(kernels, self.grid)

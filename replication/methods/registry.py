@@ -88,9 +88,8 @@ METHODS: dict[tuple[str, str], Method] = {
         name=name,
         setting=setting,
         make=make,
-        grid=GRIDS[setting, name]["paper"],
+        grid=GRIDS[setting, name],
         path=path,
-        grids=GRIDS[setting, name],
     )
     for (setting, name), (make, path) in _IMPLEMENTATIONS.items()
 }

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 Facts = dict[str, Any]
 """What the text of a page quotes, by name."""
-POINTS = ["mean difference", "low", "high"]
 DECISION_FORMATS = {"difference": "{:+.2f}"} | dict.fromkeys(
     ("could see", "P(lower)", "P(within ±0.5)", "P(higher)"), "{:.2f}"
 )
@@ -174,13 +173,11 @@ def decisions(rows: pd.DataFrame, pairs: Iterable[tuple[str, str]]) -> pd.DataFr
     return pd.DataFrame(lines).set_index("pair")
 
 
-def contrasts(
-    rows: pd.DataFrame, pairs: Iterable[tuple[str, str]], *, leave_out: Sequence[str] = ()
-) -> pd.DataFrame:
+def contrasts(rows: pd.DataFrame, pairs: Iterable[tuple[str, str]]) -> pd.DataFrame:
     """Mean difference over data sets of each pair, with its interval and wins by data set."""
     lines = []
     for first, second in pairs:
-        found = paired_interval(rows, first, second, leave_out=leave_out)
+        found = paired_interval(rows, first, second)
         lines.append(
             {
                 "pair": f"{method_label(first)} − {method_label(second)}",

@@ -99,8 +99,6 @@ def choice_facts(terms: pd.DataFrame, coverage: pd.DataFrame, margin: float) -> 
         "agree_pure_balanced_error": balanced["pure"],
         "agree_negatives_balanced_error": balanced["negatives"],
         "n_runs": int(coverage["repetitions"].sum()),
-        "held_paper": 100 * coverage["coverage_paper"].min(),
-        "held_corrected": 100 * coverage["coverage_corrected"].min(),
         "deviation_max_percent": 100 * coverage["deviation_ratio_max"].max(),
         "vacuous_paper": 100 * (coverage["nonvacuous_paper"] == 0).mean(),
     }

@@ -107,19 +107,15 @@ def _plain(found: Difference) -> str:
 def range_facts(common: pd.DataFrame, sparsity: pd.DataFrame) -> Facts:
     """Numbers on the same range and on the mechanism of H1."""
     pairs = {pair: comparison_of(common, *pair) for pair in RANGE_PAIRS}
-    lead, removed, with_mean, few, left = (pairs[pair].mean for pair in RANGE_PAIRS[:5])
+    lead, removed, with_mean, few, _ = (pairs[pair].mean for pair in RANGE_PAIRS[:5])
     splits = common.groupby("dataset")["trial"].nunique()
     last = sparsity.groupby("p")["distance_to_mean"].mean()
     return {
-        "range_lead": weighed(pairs[RANGE_PAIRS[0]]),
         "range_lead_short": signed(lead),
         "front_lead": _plain(pairs[RANGE_PAIRS[0]]),
         "front_left": _plain(pairs[RANGE_PAIRS[4]]),
-        "range_removed": weighed(pairs[RANGE_PAIRS[1]]),
         "range_removed_share": 100 * (1 - removed / lead),
-        "range_with_mean": weighed(pairs[RANGE_PAIRS[2]]),
         "range_mean_share": 100 * (1 - with_mean / lead),
-        "range_few": weighed(pairs[RANGE_PAIRS[3]]),
         "range_few_share": 100 * (1 - few / lead),
         "range_left": weighed(pairs[RANGE_PAIRS[4]]),
         "range_l2": weighed(pairs[RANGE_PAIRS[5]]),
@@ -154,7 +150,6 @@ def relabelling_facts(rows: pd.DataFrame) -> Facts:
     """How far p is a relabelling of nu."""
     own, control = rows[rows["p"] > 1.0], rows[rows["p"] == 1.0]
     table = relabelled(rows)
-    by_width = table.groupby("width")["relabels"].mean() * 100
     left = compare_over_sets(own.groupby("dataset", sort=False)["left"].mean())
     wide = own.groupby("dataset")["size"].mean()
     return {
@@ -165,9 +160,7 @@ def relabelling_facts(rows: pd.DataFrame) -> Facts:
         "relabel_left": weighed(left),
         "front_relabel": _plain(left),
         "relabel_share": 100 * float(table["relabels"].mean()),
-        "relabel_by_width": ", ".join(f"{w:g}: {s:.0f} %" for w, s in by_width.items()),
         "relabel_most": ", ".join(f"{n} {wide[n]:.1f}" for n in wide.nlargest(3).index),
-        "relabel_splits": int(rows["splits"].max()),
     }
 
 
@@ -298,14 +291,9 @@ def reading_facts(pure: pd.DataFrame, negatives: pd.DataFrame) -> Facts:
         / 3
         for reading in ("free", "nonnegative")
     }
-    nearer = cluster_interval((apart["free"] - apart["nonnegative"]).dropna())
-    splits = pure.groupby("dataset")["trial"].nunique(), negatives.groupby("dataset")["trial"]
     return facts | {
         "reading_apart_free": float(apart["free"].mean()),
         "reading_apart_kept": float(apart["nonnegative"].mean()),
-        "reading_nearer": worded(nearer),
-        "reading_splits": int(splits[0].min()),
-        "reading_splits_neg": int(splits[1].nunique().min()),
     }
 
 
@@ -341,13 +329,9 @@ def validation_facts(rows: pd.DataFrame) -> Facts:
     """Quarter, half and full validation set."""
     facts = {}
     for key, name in (("lp", "lp, paper's grid"), ("l1", label(1.0))):
-        size = f"{name}, validation {{}}"
-        facts[f"validation_half_{key}"] = weighed(
-            comparison_of(rows, size.format(1), size.format(0.5))
-        )
-        facts[f"validation_quarter_{key}"] = weighed(
-            comparison_of(rows, size.format(1), size.format(0.25))
-        )
+        for word, size in (("half", 0.5), ("quarter", 0.25)):
+            pair = (f"{name}, validation {share}" for share in (1, size))
+            facts[f"validation_{word}_{key}"] = weighed(comparison_of(rows, *pair))
     both = (f"{name}, validation 0.25" for name in ("lp, paper's grid", label(1.0)))
     facts["validation_quarter_both"] = weighed(comparison_of(rows, *both))
     return facts | {"validation_splits": int(rows.groupby("dataset")["trial"].nunique().min())}
@@ -372,8 +356,6 @@ def hypothesis_facts(fixed: pd.DataFrame, waves: pd.DataFrame, weights: pd.DataF
         "fixed_each": ", ".join(
             f"{name.replace('l2', 'ℓ2')} {apart[name].mean():.1f}" for name in names
         ),
-        "fixed_nearer": worded(nearer),
-        "fixed_nearest": nearest,
         "fixed_verdict": "supported" if supported else "not supported",
         "fixed_corr": float((pure["lp, tuned"] - pure["l2, c = 0.1"]).corr(profile)),
         "fixed_corr_tuned": float((pure["lp, tuned"] - pure["l2, tuned"]).corr(profile)),

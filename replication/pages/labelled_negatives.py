@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +11,6 @@ from replication.figures import panels
 from replication.pages import Facts, contrasts, in_order
 from replication.pages.layout import colour_of, intervals, set_label
 from replication.printed import printed_matrix
-from replication.protocol import REPEATED
 from replication.statistics import mean_interval, mean_matrix, paired_interval, worded
 
 if TYPE_CHECKING:
@@ -136,39 +134,21 @@ def contest_facts(contest: pd.DataFrame) -> Facts:
     shown = beside_print(contest)
     distance = shown.sub(shown[PRINTED], axis=0).abs()
     problem, variant, means, machine = (distance[name] for name in PANELS.values())
-    distinct = [name for name in shown.index if name not in REPEATED]
-    nearer = mean_interval(problem - variant)
     level = shown[PANELS["sum alpha = 1"]]
 
-    def gain(name: str, leave_out: Sequence[str] = ()) -> str:
-        return worded(paired_interval(contest, name, WITHOUT, leave_out=leave_out))
+    def gain(name: str) -> str:
+        return worded(paired_interval(contest, name, WITHOUT))
 
     return {
-        "h3_sets": len(shown),
-        "h3_splits": contest.groupby("dataset")["trial"].nunique().max(),
         "h3_fixed": gain("lp with negatives"),
-        "h3_fixed_wide": gain("lp with negatives, wide costs"),
         "h3_variant": gain("sum alpha = 1"),
-        "h3_variant_distinct": gain("sum alpha = 1", REPEATED),
-        "h3_means": gain("kernel mean difference"),
         "h3_svm": gain("two-class SVM"),
         "h3_apart": problem.mean(),
         "h3_apart_variant": variant.mean(),
         "h3_apart_means": means.mean(),
         "h3_apart_svm": machine.mean(),
-        "h3_nearer": worded(nearer),
-        "h3_nearer_sets": nearer.wins,
-        "h3_nearer_distinct": worded(mean_interval((problem - variant)[distinct])),
-        "h3_over_means": worded(mean_interval(means - variant)),
-        "h3_over_svm": worded(mean_interval(machine - variant)),
-        "h3_between": (level - shown[PANELS["kernel mean difference"]]).abs().mean(),
         "h3_constant": (shown[PRINTED] - level.mean()).abs().mean(),
         "h3_corr": level.corr(shown[PRINTED]),
-        "h3_corr_paper": shown[PANELS["lp with negatives"]].corr(shown[PRINTED]),
-        "h3_close": int((variant <= 5).sum()),
-        "h3_far": ", ".join(in_order(variant.index[variant > 10])) or "none",
-        "h3_d9_printed": shown.loc["D9", PRINTED],
-        "h3_d9_best": shown.loc["D9", list(PANELS.values())].max(),
     }
 
 
@@ -184,7 +164,6 @@ def weight_facts(weight: pd.DataFrame, contest: pd.DataFrame, tables: pd.DataFra
         "h3_none": ", ".join(in_order(share.index[share == 0])) or "no set",
         "h3_wide": table["weight, wide costs"].mean(),
         "h3_gain": worded(paired_interval(tables, "lp-SVDD-", "lp-SVDD")),
-        "h3_gap": f"{weight['largest_gap'].max():.0e}",
         "h3_verdict": (
             "most cells ignore them, as H3 says, "
             if share.mean() < 50

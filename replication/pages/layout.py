@@ -138,21 +138,18 @@ def intervals(
     colours: Iterable[str] | str = PALETTE["vermillion"],
     printed: Sequence[float] | None = None,
     margin: bool = False,
-    shift: float = 0.0,
-    filled: bool = True,
 ) -> Axes:
     """Means with intervals (columns mean, low, high), first line on top; open marks: printed."""
-    place = np.arange(len(table))[::-1] + shift
+    place = np.arange(len(table))[::-1]
     colours = [colours] * len(table) if isinstance(colours, str) else list(colours)
     if margin:
         ax.axvspan(-MARGIN, MARGIN, color="#dddddd", lw=0, zorder=0)
     ax.axvline(0, color="#666666", lw=0.8, zorder=1)
     ax.hlines(place, table["low"], table["high"], color=colours, lw=1.6, zorder=2)
-    faces = colours if filled else "none"
-    ax.scatter(table["mean"], place, s=26, facecolors=faces, edgecolors=colours, zorder=3)
+    ax.scatter(table["mean"], place, s=26, facecolors=colours, edgecolors=colours, zorder=3)
     if printed is not None:
         ax.scatter(printed, place, s=24, marker="D", facecolors="none", edgecolors=GREY, zorder=2)
-    ax.set_yticks(np.arange(len(table))[::-1], labels)
+    ax.set_yticks(place, labels)
     ax.set_ylim(-0.8, len(table) - 0.2)
     ax.grid(axis="y", visible=False)
     return ax

@@ -18,13 +18,7 @@ from replication import printed, tables
 from replication.evidence import comparison_of, rank_places, weighed
 from replication.figures import panels
 from replication.pages import Facts, decisions, name_points
-from replication.pages.layout import (
-    colour_of,
-    dumbbells,
-    intervals,
-    key,
-    set_label,
-)
+from replication.pages.layout import colour_of, dumbbells, intervals, key, set_label
 from replication.statistics import (
     Friedman,
     Interval,
@@ -129,7 +123,7 @@ def draw_ranks(table: Setting, narrow: bool) -> Figure:
     """Average ranks, printed and here; the band holds what is not told from the first."""
     figure, (ax,) = panels(1, narrow=narrow, height=0.3 * len(table.methods) + 1.3)
     first = table.test.ranks.min()
-    reach = critical_difference(len(table.methods), len(table.here))
+    reach = _reach(table)
     ax.axvspan(first, first + reach, color="#dddddd", lw=0, zorder=0)
     ranks = printed.printed_ranks(table.setting)[table.methods]
     here = table.test.ranks[table.methods]
@@ -282,7 +276,6 @@ def facts(table: Setting) -> Facts:
         "wins_weighted": int((here[own] > here[weights].max(axis=1)).sum()),
         "over_l1": weighed(comparison_of(table.rows, own, f"l1-SVDD{mark}")),
         "over_l2": weighed(comparison_of(table.rows, own, f"l2-SVDD{mark}")),
-        "over_knfst": weighed(comparison_of(table.rows, own, f"KNFST{mark}")),
         "lead_l1": signed((here[own] - here[f"l1-SVDD{mark}"]).mean()),
         "lead_l2": signed((here[own] - here[f"l2-SVDD{mark}"]).mean()),
         "mean_lp": float(mine["auc_mean"].mean()),
@@ -301,7 +294,7 @@ def facts(table: Setting) -> Facts:
         "first": method_label(ranks.idxmin()),
         "first_rank": float(ranks.min()),
         "chance": float(100 * table.places.loc[own, 1]),
-        "reach": critical_difference(len(table.methods), len(here)),
+        "reach": _reach(table),
         "near_first": int((ranks <= ranks.min() + _reach(table)).sum()),
         "rank_off": float(
             (table.printed_test.ranks - printed.printed_ranks(table.setting)).abs().max()

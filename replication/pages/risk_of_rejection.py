@@ -231,8 +231,6 @@ def dataset_facts(sets: pd.DataFrame) -> Facts:
     """How often interval and held-out targets disagree."""
     proved = sets[sets["preparation"] == "aside"]
     four_thirds = proved[np.isclose(proved["p"], 4 / 3)]
-    by_set = proved.groupby("dataset")["disagrees"].mean()
-    names = {record.id: record.name for record in RECORDS}
     rate = four_thirds["rejected"] / four_thirds["n_test"]
     conformal = four_thirds["conformal_rejected"] / four_thirds["n_test"]
     return {
@@ -241,11 +239,8 @@ def dataset_facts(sets: pd.DataFrame) -> Facts:
         "sets_conformal": 100 * conformal.mean(),
         "sets_conformal_sd": 100 * conformal.groupby(four_thirds["dataset"]).std().mean(),
         "sets_splits": len(proved),
-        "sets_count": proved["dataset"].nunique(),
         "sets_disagree": 100 * proved["disagrees"].mean(),
         "sets_disagree_all": 100 * sets.loc[sets["preparation"] == "all", "disagrees"].mean(),
-        "sets_worst_name": f"{by_set.idxmax()} ({names[by_set.idxmax()]})",
-        "sets_worst": 100 * by_set.max(),
         "sets_length": (four_thirds["high"] - four_thirds["low"]).mean(),
         "sets_corrected": sets["corrected"].min(),
     }

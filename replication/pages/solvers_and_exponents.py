@@ -101,14 +101,10 @@ def solver_facts(grid: pd.DataFrame) -> Facts:
         "solver_high": per_solver["certified"].max(),
         "solver_wrong": wrong.max(),
         "solver_wrong_name": wrong.idxmax(),
-        "solver_own_gap": f"{grid[grid['solver'] == 'own']['gap'].max():.0e}",
         "solver_change_low": signed(after["mean difference"].min()),
         "solver_change_high": signed(after["mean difference"].max()),
-        "solver_largest": after[["largest fall", "largest rise"]].abs().to_numpy().max(),
         "solver_same_low": after["same"].min(),
         "solver_same_high": after["same"].max(),
-        "solver_zero": int(((after["low"] <= 0) & (after["high"] >= 0)).sum()),
-        "solver_lines": len(after),
         "solver_splits": len(grid[["dataset", "trial"]].drop_duplicates()),
     }
 
@@ -138,7 +134,6 @@ def time_facts(timed: pd.DataFrame, tables: dict[str, pd.DataFrame]) -> Facts:
     """What the text quotes on times."""
     cost = estimate(timed, tables)
     here, there = (cost.groupby("setting")[f"{who}_seconds"].sum() for who in ("svdd", "cvxpy"))
-    exact = 100 * (timed["cvxpy_status"] == "optimal").groupby(timed["setting"]).mean()
     return {
         "time_splits": tables["pure"]["trial"].nunique(),
         "time_splits_negatives": tables["negatives"]["trial"].nunique(),
@@ -146,12 +141,6 @@ def time_facts(timed: pd.DataFrame, tables: dict[str, pd.DataFrame]) -> Facts:
         "time_negatives": here["negatives"] / 60,
         "time_cvxpy_pure": there["pure"] / 60,
         "time_cvxpy_negatives": there["negatives"] / 3600,
-        "time_ratio_low": cost["ratio"].min(),
-        "time_ratio_median": cost["ratio"].median(),
-        "time_ratio_high": cost["ratio"].max(),
-        "time_ratio_top": "{dataset}, {setting}".format(**cost.loc[cost["ratio"].idxmax()]),
-        "time_exact_pure": exact["pure"],
-        "time_exact_negatives": exact["negatives"],
     }
 
 
@@ -183,7 +172,6 @@ def support_facts(support: pd.DataFrame) -> Facts:
         "sv_1": at[1.0],
         "sv_2": at[2.0],
         "sv_20": at[20.0],
-        "sv_flat": np.ptp(at[at.index < 1.4]),
         "r_negative": 100 * negative / support["feasible"].sum(),
     }
 
@@ -225,24 +213,10 @@ def exponent_facts(choice: pd.DataFrame) -> Facts:
     means, table = mean_matrix(choice), exponent_table(choice)
     fixed = means.drop(columns=TUNED)
     hindsight = fixed.max(axis=1) - means[TUNED]
-    spread = choice.groupby(["method", "dataset"])["auc"].std().groupby("method").mean()
-    drop = choice["auc_val"] - choice["auc"]
-    drop = drop.groupby([choice["method"], choice["dataset"]]).mean().groupby("method").mean()
-    over_two = paired_interval(choice, TUNED, TWO)
     best = int(table["mean difference"].argmax())
     return {
-        "p_two": worded(over_two),
-        "p_two_wins": over_two.wins,
-        "p_sets": len(means),
-        "p_most": table["chosen"].idxmax(),
-        "p_most_share": table["chosen"].max(),
+        "p_two": worded(paired_interval(choice, TUNED, TWO)),
         "p_best_fixed": f"p = {table.index[best]}",
-        "p_best_fixed_diff": worded(
-            paired_interval(choice, means.drop(columns=TUNED).columns[best], TUNED)
-        ),
+        "p_best_fixed_diff": worded(paired_interval(choice, fixed.columns[best], TUNED)),
         "p_hindsight": worded(mean_interval(hindsight)),
-        "p_sd": spread[TUNED],
-        "p_sd_two": spread[TWO],
-        "p_drop": drop[TUNED],
-        "p_drop_two": drop[TWO],
     }

@@ -26,7 +26,6 @@ from lpsvdd.solver import Solution
 from replication.results import save_table
 from replication.studies.fuzz_judge import Case, Verdict, judge
 
-PROBLEMS = 10_000
 MOST_POINTS = 40
 EXPONENTS = (
     1.0, 1.0 + 1e-8, 1.0 + 1e-4, 1.01, 32 / 31, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0,

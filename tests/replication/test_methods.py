@@ -18,7 +18,7 @@ from lpsvdd.kernels import half_mean_distance, kernel_diagonal, kernel_matrix, r
 from lpsvdd.preprocessing import preprocessor
 from lpsvdd.weighted import WeightedLpSVDD
 from replication.methods import METHODS, SplitKernels, paths
-from replication.methods.grids import NUS
+from replication.methods.grids import NUS, grid
 from replication.paper import COSTS, EXPONENTS, METHOD_NAMES
 from replication.printed import printed_auc
 from replication.protocol import CERTIFIED_RESOLUTION, Task
@@ -28,6 +28,7 @@ SHIPPED = [record.id for record in datasets.RECORDS if record.kind != "user"]
 KEYS = list(METHODS)
 NAMES = [f"{setting}: {name}" for setting, name in KEYS]
 CLOSED = {"GP", "KPCA", "KNFST", "KNFST-", "kernel mean", "mean difference"}
+WEIGHTED = ("l1-SVDD", "P-SVDD", "DW-SVDD", "GL-SVDD")  # p = 1, so that a share gives the cost
 every_method = pytest.mark.parametrize("key", KEYS, ids=NAMES)
 
 
@@ -85,23 +86,34 @@ def test_paper_grids():
 def test_methods_are_plain_data_and_can_be_sent_to_another_process(key):
     method = METHODS[key]
     assert (method.setting, method.name) == key
-    assert method.grid is method.grids["paper"]
-    for grid in method.grids.values():
-        assert json.loads(json.dumps(grid)) == grid
-        assert len({json.dumps(cell) for cell in grid}) == len(grid)
+    assert json.loads(json.dumps(method.grid)) == method.grid
+    assert len({json.dumps(cell) for cell in method.grid}) == len(method.grid)
     copy = pickle.loads(pickle.dumps(method))
     assert copy.make(copy.grid[0]).get_params() == method.make(method.grid[0]).get_params()
 
 
-def test_named_grids():
-    method = METHODS["pure", "l1-SVDD"].using("nu")
-    assert [cell["nu"] for cell in method.grid] == list(NUS)
-    assert METHODS["pure", "l1-SVDD"].grid != method.grid
-    with pytest.raises(KeyError, match="paper, nu, wide"):
-        method.using("narrow")
-
-
 # -- path against estimators ------------------------------------------------------------------
+
+
+BEYOND = {
+    "GP": grid(criterion=("mean", "variance", "logprob", "ratio"), noise=(1e-6, 1e-2, 1e2)),
+    "KPCA": grid(centred=(True, False), n_components=(0, 3, 0.5, 0.95)),
+    "KNFST": grid(ridge=(0.0, 1e-8, 1e-4, 1e-2)),
+    "KNFST-": grid(variant=("A", "B", "C"), ridge=(0.0, 1e-8, 1e-4, 1e-2)),
+}
+"""Parameters that a path takes and the paper's grids do not hold."""
+
+
+def beyond(method):
+    """The same for the family: shares instead of costs, costs further out, p with weights."""
+    if method.name in BEYOND:
+        return BEYOND[method.name]
+    found = [cell | {"C": 1e2 * cell["C"]} for cell in method.grid if "SVDD" in method.name]
+    if method.name.rstrip("-") in WEIGHTED:
+        found += [cell | {"p": EXPONENTS[i % 10]} for i, cell in enumerate(method.grid)]
+        own = [{name: v for name, v in cell.items() if name != "C"} for cell in method.grid]
+        found += [cell | {"nu": NUS[i % len(NUS)]} for i, cell in enumerate(own)]
+    return found
 
 
 @every_method
@@ -114,11 +126,11 @@ def test_path_gives_what_the_estimator_of_each_cell_gives(key, kernel):
     options = {"kernel": kernel, "contamination": 0.1} | (
         {"gamma": gamma} if kernel == "rbf" else {}
     )
-    for name, grid in method.grids.items():
-        picked = grid[:: max(1, len(grid) // 6)]
+    for cells in (method.grid, beyond(method)):
+        picked = cells[:: max(1, len(cells) // 13)]
         for cell in method.path(kernels, picked):
             if cell.scores is None:
-                assert cell.status == "infeasible" and name in ("paper", "wide")
+                assert cell.status == "infeasible" and "nu" not in cell.params
                 continue
             estimator = method.make(cell.params, **options).fit(X, y)
             np.testing.assert_allclose(
@@ -173,10 +185,12 @@ def test_weighted_cells_are_infeasible_by_the_sum_of_weights():
         assert (cell.scores is None) == (cell.params["C"] * total < 1.0)
 
 
-@pytest.mark.parametrize("name", ["l1-SVDD", "P-SVDD", "DW-SVDD", "GL-SVDD"])
+@pytest.mark.parametrize("name", WEIGHTED)
 def test_every_cell_of_the_nu_grid_is_feasible(name):
     kernels = as_kernels(*wine("pure"))
-    cells = METHODS["pure", name].using("nu").run(kernels)
+    method = METHODS["pure", name]
+    own = [cell for cell in method.grid if cell["C"] == 1.0]
+    cells = method.path(kernels, [cell | {"nu": nu} for cell in own for nu in NUS])
     assert {cell.status for cell in cells} == {"optimal"}
     mean = METHODS["pure", "kernel mean"].run(kernels)[0].scores
     if name == "l1-SVDD":

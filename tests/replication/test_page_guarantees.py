@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import re
-from pathlib import Path
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from quoted import quoted
 
 from lpsvdd.bounds import sample_size
 from replication.pages import error_bounds, risk_of_rejection, study_table
-
-NOTEBOOK = Path(__file__).resolve().parents[2] / "notebooks" / "06_bound.ipynb"
 
 
 @pytest.fixture(scope="module")
@@ -35,11 +30,9 @@ def test_the_text_quotes_what_is_computed(stored):
         | risk_of_rejection.compare_facts(stored["compare"])
         | risk_of_rejection.dataset_facts(stored["datasets"])
     )
-    cells = json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]
-    text = "".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
-    quoted = re.findall(r"\{glue:text\}`(\w+)(?::([^`]+))?`", text)
-    assert len(quoted) > 30 and {name for name, _ in quoted} <= set(facts)
-    for name, form in quoted:
+    asked = quoted("06_bound")
+    assert len(asked) > 30 and {name for name, _ in asked} <= set(facts)
+    for name, form in asked:
         assert f"{facts[name]:{form}}" and facts[name] == facts[name], name
 
 
