@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from lpsvdd.selection._search import WIDTHS
+from replication import keel
 from replication.figures import panels
 from replication.pages import Facts
 from replication.pages.tuning import (
@@ -73,6 +74,11 @@ def lead(rows: pd.DataFrame, other: str, own: str = OWN) -> pd.Series:
     """Own minus other on every task."""
     table = by_set(rows)
     return table[own] - table[other]
+
+
+def in_reading(values: pd.Series, reading: str) -> pd.Series:
+    """The tasks that read their classes that way; a split that the plan does not have."""
+    return values[[keel.find(name).reading == reading for name in values.index]]
 
 
 # -- the criterion ---------------------------------------------------------------------------------
@@ -144,6 +150,8 @@ def fresh_facts(
     facts: Facts = {
         "fresh_tasks": len(table),
         "fresh_clusters": len({cluster_of(name) for name in table.index}),
+        "fresh_largest": len(in_reading(table[OWN], keel.LARGEST)),
+        "fresh_smallest": len(in_reading(table[OWN], keel.SMALLEST)),
         "fresh_splits": int(rows["trial"].nunique()),
         "fresh_auc": f"{table[OWN].mean():.1f}",
         "fresh_changes": " or ".join(candidates) or "none",
@@ -158,6 +166,8 @@ def fresh_facts(
         other_ways, found = robustness(values), cluster_interval(values)
         facts |= {
             f"fresh_over_{key}": worded(found),
+            f"fresh_{key}_largest": worded(cluster_interval(in_reading(values, keel.LARGEST))),
+            f"fresh_{key}_smallest": worded(cluster_interval(in_reading(values, keel.SMALLEST))),
             f"fresh_rule_{key}": "holds" if holds else "does not hold",
             f"fresh_wins_{key}": found.wins,
             f"fresh_{key}_by_cluster": signed(other_ways.by_cluster),

@@ -94,6 +94,10 @@ def test_facts_are_texts_of_the_tables():
         contest_rows(), criteria_rows(), contest_rows(SEEN), criteria_rows(SEEN)
     )
     assert (facts["fresh_tasks"], facts["fresh_clusters"], facts["fresh_splits"]) == (29, 22, 3)
+    assert (facts["fresh_largest"], facts["fresh_smallest"]) == (21, 8)
+    one_class = [i for i, one in enumerate(keel.SETS) if one.reading == "largest"]
+    mean = np.mean([7.0 + 0.7 * (i % 2) for i in one_class])
+    assert facts["fresh_svm_largest"].startswith(f"+{mean:.1f} ")
     assert facts["fresh_rule_nn"] == facts["fresh_rule_svm"] == "holds"
     assert facts["fresh_rule_defaults"] == "holds" and facts["fresh_wins_nn"] == 29
     assert facts["fresh_regret_default"] == "4.0" and facts["fresh_regret_likelihood"] == "0.0"
