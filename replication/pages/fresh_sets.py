@@ -176,6 +176,9 @@ def fresh_facts(
             f"fresh_{key}_highest": signed(other_ways.highest),
             f"fresh_{key}_highest_without": other_ways.highest_without,
         }
+    rests = robustness(lost[SUM] - lost[CHOSEN])
+    facts["fresh_more_sum_highest"] = signed(rests.highest)
+    facts["fresh_more_sum_without"] = rests.highest_without
     short = {
         CHOSEN: "default", LIKELIHOOD: "likelihood", SUM: "sum", RANDOM: "random", ALWAYS: "always",
     }  # fmt: skip
