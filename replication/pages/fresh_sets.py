@@ -137,6 +137,7 @@ def draw_fresh(rows: pd.DataFrame, narrow: bool = False) -> Figure:
     ax.axvline(0, color="#888888", lw=0.8)
     labels = [f"{name}  {signed(mean)}" for name, mean in table["mean"].items()]
     draw_dots(ax, table, labels, ["vermillion"] * len(table), narrow)
+    ax.set_xlim(left=min(0.0, table["low"].min()))
     ax.set_xlabel("LpSVDDCV minus it, AUC points")
     return figure
 
@@ -154,11 +155,13 @@ def fresh_facts(
         "fresh_smallest": len(in_reading(table[OWN], keel.SMALLEST)),
         "fresh_splits": int(rows["trial"].nunique()),
         "fresh_auc": f"{table[OWN].mean():.1f}",
+        "fresh_closest": table.mean().drop([OWN, *table.filter(regex="^p = ")]).idxmax(),
         "fresh_changes": " or ".join(candidates) or "none",
         "fresh_ceiling": worded(cluster_interval(ceiling(criteria, rows))),
         "fresh_ceiling_seen": worded(cluster_interval(ceiling(seen_criteria, seen))),
         "fresh_ceiling_nn": worded(cluster_interval(ceiling(criteria, rows, NEIGHBOURS))),
     }
+    facts["fresh_over_closest"] = worded(over(rows, str(facts["fresh_closest"])))
     decided = verdicts(rows, "all").values()
     pairs = {"nn": (NEIGHBOURS, OWN), "svm": (SVM, OWN), "defaults": (SVM, DEFAULTS)}
     for (key, (other, own)), holds in zip(pairs.items(), decided, strict=True):

@@ -100,6 +100,8 @@ def test_facts_are_texts_of_the_tables():
     assert facts["fresh_svm_largest"].startswith(f"+{mean:.1f} ")
     assert facts["fresh_rule_nn"] == facts["fresh_rule_svm"] == "holds"
     assert facts["fresh_rule_defaults"] == "holds" and facts["fresh_wins_nn"] == 29
+    assert facts["fresh_closest"] == "nearest neighbours"
+    assert facts["fresh_over_closest"] == facts["fresh_over_nn"]
     assert facts["fresh_regret_default"] == "4.0" and facts["fresh_regret_likelihood"] == "0.0"
     assert facts["fresh_more_likelihood"].startswith("−4.0")
     assert facts["fresh_changes"].startswith("likelihood")
