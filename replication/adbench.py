@@ -12,6 +12,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -85,7 +86,7 @@ def design_half() -> frozenset[str]:
     return frozenset(chosen)
 
 
-def folder(named: str | Path | None = None) -> Path:
+def place(named: str | Path | None = None) -> Path:
     """The folder of files: the one named, else that of the variable ``LPSVDD_ADBENCH``."""
     chosen = named or os.environ.get(VARIABLE)
     if not chosen:
@@ -103,14 +104,22 @@ def present(named: str | Path | None = None) -> list[str]:
     """Names of the sets whose file is in the folder; an empty list where no folder is named."""
     if not (named or os.environ.get(VARIABLE)):
         return []
-    here = folder(named)
+    here = place(named)
     return [one.name for one in SETS if (here / one.file).is_file()]
+
+
+def require(names: Iterable[str]) -> None:
+    """What is not in the folder shows before anything is computed."""
+    here = present(place())
+    missing = [name for name in names if name not in here]
+    if missing:
+        raise AnomalyDataError(f"the folder lacks {', '.join(missing)}")
 
 
 def load(name: str, named: str | Path | None = None) -> tuple[np.ndarray, np.ndarray]:
     """X as floats and y (True = anomaly) of one set, after its checksum."""
     one = find(name)
-    path = folder(named) / one.file
+    path = place(named) / one.file
     if not path.is_file():
         raise AnomalyDataError(f"{one.file} is not in the folder {path.parent}")
     content = path.read_bytes()

@@ -11,7 +11,7 @@ Nemenyi: two methods differ when their average ranks differ by more than
     CD = q_alpha sqrt(k (k+1) / (6 N)),   q_alpha = studentised range quantile / sqrt(2).
 
 Clusters: D9, D12 and D19 are one table, D15 is the complete rows of D18; the anomaly sets have
-their own (``adbench.RELATED``). Averages are over data sets; their intervals resample whole
+their own (``anomaly_sets.clusters``). Averages are over data sets; their intervals resample whole
 clusters, so related sets do not count as independent.
 
 References: Friedman (1937); Iman and Davenport (1980); Demsar, JMLR 7 (2006).
@@ -26,11 +26,11 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from replication import adbench
+from replication import anomaly_sets
 
 RESAMPLES = 10_000
 RELATED = {"D12": "D9", "D19": "D9", "D15": "D18"} | {
-    one.name: one.cluster for one in adbench.SETS if one.cluster != one.name
+    name: cluster for name, cluster in anomaly_sets.clusters().items() if cluster != name
 }
 """Data sets that share rows with another one, and the set that names their cluster."""
 

