@@ -9,7 +9,8 @@ r"""One problem on its whole kernel matrix: start, working set, interior point; 
 4. *Feature space* (``_feature_space``), where the multipliers are so large that kernel sums
    cancel, or where the points have few features and the way through them is shorter.
 5. *Support* (p = 1). The barrier leaves a little on every point; where that cannot be dropped
-   without losing the certificate, the problem is solved again on what is more than that.
+   without losing the certificate, the problem is solved again on what is more than that. This also
+   ends what stalls near the solution, where K is all but singular on the other points.
 
 Every method stops on the duality gap, never on "it stopped changing".
 """
@@ -32,6 +33,7 @@ MANY_WITH_NEGATIVES = 100  # points from which on negatives are worth leaving ou
 LARGE_EXPONENT = 4.0  # or exponent: the barrier keeps their slack at mu^(1/p), for long
 ENOUGH = 60  # iterations: more are seldom needed
 SUPPORT_ROUNDS = 6  # of solving on the support vectors alone
+NEAR = 1e-4  # gap up to which those are known well enough to try
 FEW_FEATURES = 0.25  # features per point up to which the way through them is shorter
 
 
@@ -72,19 +74,24 @@ def solve_dense(
                 break
             value, more = form(problem, begin, tol, limit, work, polish)
             n_iter += more
-            if is_optimal(problem, value, tol):
+            if value.gap <= max(tol, NEAR):
                 value, more = _on_support(problem, value, tol, max_iter, polish)
-                return value, n_iter + more, True
-            if found is None or _badness(problem, value) < _badness(problem, found):
-                found = value
+                n_iter += more
+            if is_optimal(problem, value, tol):
+                return value, n_iter, True
+            found = value if found is None else _better(problem, found, value)
     assert found is not None  # the first form always runs
     return found, n_iter, False
 
 
-def _badness(problem: Problem, value: Value) -> tuple[bool, float]:
-    """For values that are not optimal: one that cannot be trusted is worse than any gap."""
-    unsound = bool(loses_digits(problem, value)) or not math.isfinite(value.gap)
-    return unsound, abs(value.gap)
+def _better(problem: Problem, *values: Value) -> Value:
+    """Of values that are not optimal: one that cannot be trusted is worse than any gap."""
+
+    def badness(value: Value) -> tuple[bool, float]:
+        unsound = bool(loses_digits(problem, value)) or not math.isfinite(value.gap)
+        return unsound, abs(value.gap)
+
+    return min(values, key=badness)
 
 
 def _on_support(
@@ -180,8 +187,9 @@ def optimise(problem: Problem, starts, tol, max_iter, work, polish) -> tuple[Val
         # first may use a quarter of the iterations, lest nothing is left for the second.
         for mu, share in ((0.1 * value.gap / problem.n, 0.25), (10.0 / problem.n, 1.0)):
             limit = math.ceil(share * (max_iter - n_iter))
-            value, more = newton(easier, value, max(mu, 1e-18), tol, limit, work, polish)
+            found, more = newton(easier, value, max(mu, 1e-18), tol, limit, work, polish)
             n_iter += more
+            value = found if found.gap <= tol else _better(easier, found, value)
             if value.gap <= tol or n_iter >= max_iter:
                 break
     if easier is not problem:

@@ -69,3 +69,11 @@ def test_a_start_that_misleads_is_dropped() -> None:
     weight = global_local(hard.K, hard.y, k=5, lam=0.25)
     path = solve_path(hard.K, hard.y, ps=[1.0], cs=[0.1], c_neg=[0.1, 1.0], sample_weight=weight)
     assert [found.status for found in path] == ["optimal"] * 2
+
+
+def test_what_stalls_near_the_solution_ends_on_its_support() -> None:
+    """p = 1, K all but singular: on all points Newton's method swings about a gap of 1e-8."""
+    hard = prepare(Task("D12", "negatives", 61)).kernels
+    weight = global_local(hard.K, hard.y, k=3, lam=0.75)
+    cost = np.where(hard.y > 0, 0.1, 1.0) * weight
+    assert solve(hard.K, hard.y, p=1.0, c=cost).status == "optimal"
