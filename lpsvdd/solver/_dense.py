@@ -53,8 +53,8 @@ def solve_dense(
     """The value of the best alpha found, iterations, and whether it is optimal.
 
     Either form of the problem may fail where the other does not; the one that is likely to be
-    quicker comes first and leaves half of the iterations to the other, if it has ENOUGH. A start
-    may mislead both: then the kernel form begins again without it.
+    quicker comes first. A start may mislead both: then the kernel form begins again without it.
+    Each leaves half of the iterations to those after it, if it has ENOUGH.
     """
     explicit = problem.gram.explicit
     forms = [_in_kernel_form, _in_feature_form]
@@ -68,14 +68,14 @@ def solve_dense(
     with np.errstate(all="ignore"):  # a step into overflow is refused, not warned about
         for number, (form, begin) in enumerate(attempts):
             limit = max_iter - n_iter
-            if number == 0:
-                limit = min(limit, max(limit // 2, ENOUGH))
-            elif limit <= 0:
+            if number and limit <= 0:
                 break
+            if number + 1 < len(attempts):
+                limit = min(limit, max(limit // 2, ENOUGH))
             value, more = form(problem, begin, tol, limit, work, polish)
             n_iter += more
             if value.gap <= max(tol, NEAR):
-                value, more = _on_support(problem, value, tol, max_iter, polish)
+                value, more = _on_support(problem, value, tol, min(max_iter, ENOUGH), polish)
                 n_iter += more
             if is_optimal(problem, value, tol):
                 return value, n_iter, True

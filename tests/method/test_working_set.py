@@ -77,3 +77,6 @@ def test_what_stalls_near_the_solution_ends_on_its_support() -> None:
     weight = global_local(hard.K, hard.y, k=3, lam=0.75)
     cost = np.where(hard.y > 0, 0.1, 1.0) * weight
     assert solve(hard.K, hard.y, p=1.0, c=cost).status == "optimal"
+    costs = [0.001, 0.01, 0.1, 1.0]  # and from the neighbours of a grid, where its support misleads
+    path = solve_path(hard.K, hard.y, ps=[1.0], cs=[0.1], c_neg=costs, sample_weight=weight)
+    assert {found.status for found in path} == {"optimal"}
