@@ -79,7 +79,7 @@ def run_rows(folder: Path) -> Iterator[str]:
             last = rows[-1]
             cells = [last.get("started", "–")[:10], "–", "–", last.get("cpu", "–")]
         cells[0] = cells[0].replace("-", NO_BREAK)
-        yield f"| `{path.name}` | {len(rows):,} | {' | '.join(cells)} |"
+        yield f"| `{path.stem}` | {len(rows):,} | {' | '.join(cells)} |"
 
 
 class Table(SphinxDirective):
@@ -116,7 +116,7 @@ class NotebookMap(Table):
 class StoredRuns(Table):
     """Tables of results and where they come from."""
 
-    heads = ("table", "rows", "date", "commit", "wall clock", "processor")
+    heads = ("table (CSV)", "rows", "date", "commit", "wall clock", "processor")
     source = "results"
 
     def lines(self, root: Path) -> Iterator[str]:

@@ -13,7 +13,8 @@ READING, SIZES, WIDGET = (
     (HERE / f"{name}.js").read_text() for name in ("reading", "figure_sizes", "widget")
 )
 OPEN = "document.querySelectorAll('article details').forEach((box) => { box.open = true; })"
-DESK, PHONE = (1000, 900), (390, 844)
+DESK, WIDE_DESK, PHONE = (1000, 900), (1280, 900), (390, 844)
+"""From 1200 px on the contents stand beside the page, which makes its column narrower again."""
 SMALLEST_LETTER = 9.0
 """CSS px that a letter in a figure needs on a phone."""
 GLYPHS = re.compile(r"scale\(([\d.]+) -[\d.]+\)")
@@ -38,9 +39,10 @@ async def check_reading(page: Any) -> list[Problem]:
         await page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
         await asyncio.sleep(0.05)
         problems += [tuple(found) for found in await page.evaluate(READING)]
-    await page.resize(*PHONE)
-    await asyncio.sleep(0.1)
-    problems += [tuple(found) for found in await page.evaluate(READING)]
+    for size in (WIDE_DESK, PHONE):
+        await page.resize(*size)
+        await asyncio.sleep(0.1)
+        problems += [tuple(found) for found in await page.evaluate(READING)]
     for address, width in await page.evaluate(SIZES):
         path = Path(unquote(urlparse(address).path))
         size = letter_size(path.read_text(encoding="utf-8"), width)

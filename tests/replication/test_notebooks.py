@@ -234,8 +234,8 @@ def test_maps_of_the_reproduction_page(tmp_path, monkeypatch):
     }  # fmt: skip
     (tmp_path / "b.provenance.json").write_text(json.dumps(record))
     assert list(run_rows(tmp_path)) == [
-        "| `a.csv` | 1 | 2026\u201101\u201102 | – | – | X |",
-        "| `b.csv` | 2 | 2026\u201101\u201103 | `abcdef012` | 70 s | P, 2 cores |",
+        "| `a` | 1 | 2026\u201101\u201102 | – | – | X |",
+        "| `b` | 2 | 2026\u201101\u201103 | `abcdef012` | 70 s | P, 2 cores |",
     ]
 
 
