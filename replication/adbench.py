@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -24,6 +25,7 @@ INSIDE = Path("adbench/datasets/Classical")  # of a clone
 RELATED = (("cardio", "Cardiotocography"), ("satellite", "satimage-2", "landsat"))
 """Sets made from the same table: they count as one cluster."""
 DESIGN_SIZE = 11
+Record = TypeVar("Record")
 
 
 class AnomalyDataError(OSError):
@@ -52,14 +54,15 @@ class AnomalySet:
         return next((group[0] for group in RELATED if self.name in group), self.name)
 
 
-def _records() -> tuple[AnomalySet, ...]:
-    with open(Path(__file__).with_suffix(".csv"), encoding="utf-8", newline="") as handle:
+def read_records(kind: type[Record], module: str) -> tuple[Record, ...]:
+    """The records in the table beside a module: one of that kind a line."""
+    with open(Path(module).with_suffix(".csv"), encoding="utf-8", newline="") as handle:
         lines = csv.DictReader(handle)
         counts = ("number", "rows", "features", "anomalies")
-        return tuple(AnomalySet(**line | {key: int(line[key]) for key in counts}) for line in lines)
+        return tuple(kind(**line | {key: int(line[key]) for key in counts}) for line in lines)
 
 
-SETS = _records()
+SETS = read_records(AnomalySet, __file__)
 
 
 def find(name: str) -> AnomalySet:

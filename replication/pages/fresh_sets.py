@@ -159,26 +159,27 @@ def fresh_facts(
         "fresh_changes": " or ".join(candidates) or "none",
         "fresh_ceiling": worded(cluster_interval(ceiling(criteria, rows))),
         "fresh_ceiling_seen": worded(cluster_interval(ceiling(seen_criteria, seen))),
-        "fresh_ceiling_nn": worded(cluster_interval(ceiling(criteria, rows, NEIGHBOURS))),
     }
     facts["fresh_over_closest"] = worded(over(rows, str(facts["fresh_closest"])))
     decided = verdicts(rows, "all").values()
     pairs = {"nn": (NEIGHBOURS, OWN), "svm": (SVM, OWN), "defaults": (SVM, DEFAULTS)}
     for (key, (other, own)), holds in zip(pairs.items(), decided, strict=True):
         values = lead(rows, other, own)
-        other_ways, found = robustness(values), cluster_interval(values)
+        other_ways = robustness(values)
         facts |= {
-            f"fresh_over_{key}": worded(found),
-            f"fresh_{key}_largest": worded(cluster_interval(in_reading(values, keel.LARGEST))),
-            f"fresh_{key}_smallest": worded(cluster_interval(in_reading(values, keel.SMALLEST))),
+            f"fresh_over_{key}": worded(cluster_interval(values)),
             f"fresh_rule_{key}": "holds" if holds else "does not hold",
-            f"fresh_wins_{key}": found.wins,
             f"fresh_{key}_by_cluster": signed(other_ways.by_cluster),
             f"fresh_{key}_lowest": signed(other_ways.lowest),
-            f"fresh_{key}_lowest_without": other_ways.lowest_without,
             f"fresh_{key}_highest": signed(other_ways.highest),
-            f"fresh_{key}_highest_without": other_ways.highest_without,
         }
+    nn, svm = lead(rows, NEIGHBOURS), lead(rows, SVM)
+    facts |= {
+        "fresh_wins_nn": int((nn > 0).sum()),
+        "fresh_nn_largest": worded(cluster_interval(in_reading(nn, keel.LARGEST))),
+        "fresh_svm_largest": worded(cluster_interval(in_reading(svm, keel.LARGEST))),
+        "fresh_svm_smallest": worded(cluster_interval(in_reading(svm, keel.SMALLEST))),
+    }
     rests = robustness(lost[SUM] - lost[CHOSEN])
     facts["fresh_more_sum_highest"] = signed(rests.highest)
     facts["fresh_more_sum_without"] = rests.highest_without
@@ -187,6 +188,6 @@ def fresh_facts(
     }  # fmt: skip
     for name, key in short.items():
         facts[f"fresh_regret_{key}"] = f"{lost[name].mean():.1f}"
-        facts[f"fresh_regret_seen_{key}"] = f"{seen_lost[name].mean():.1f}"
-        facts[f"fresh_more_{key}"] = worded(over_default(lost, name))
+    for name in (LIKELIHOOD, SUM):
+        facts[f"fresh_more_{short[name]}"] = worded(over_default(lost, name))
     return facts

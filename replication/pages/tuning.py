@@ -323,7 +323,6 @@ def tuning_facts(
     facts: Facts = {
         "tune_sets": len(table),
         "tune_splits": int(rows["trial"].nunique()),
-        "tune_criteria_splits": int(criteria["trial"].nunique()),
         "tune_fits": f"{ratio.median():.0f}",
         "tune_fits_most": f"{ratio.max():.0f}",
         "tune_regret": f"{lost.loc[CHOSEN, 'mean']:.1f}",
