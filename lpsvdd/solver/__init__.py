@@ -1,26 +1,19 @@
 r"""The lp-SVDD problem and its certified solution.
 
-Reading order: ``_problem`` (the derivation), ``_arithmetic`` (its terms, for one problem or many),
-``_gram`` (a checked kernel matrix), ``_radius`` (the best R2 for a centre), ``_interior_point``
-(the method), ``_feature_space`` and ``_centre`` (the same where kernel sums cancel),
-``_certificate`` (what may be called optimal), ``_dense`` (one problem), ``_batch`` (many small
-problems at once), ``_solve`` (the two functions for users), ``_share`` (the cost for a share
-outside), ``_nonnegative`` (R2 >= 0 as printed). For many points: ``_rows`` (kernel values on
-demand), ``_working_set`` with ``_box`` (p = 1) and ``_support_newton`` (p >= 2), ``_choice`` (which
-solver, and its memory). For landmarks: ``_chart`` (coordinates in their span), ``_blocks`` (rows of
-an array or of dask), ``_landmarks`` (the restricted ball), ``_normal`` and ``_passes`` (its two
-methods), ``_landmark_choice``.
+Reading order: ``problem`` (the derivation), ``radius`` (the best R2 for a centre), ``points`` and
+``features`` (what a problem asks of its points), ``newton`` (the step), ``active`` (the loop around
+it), ``support`` (the step where many points matter), ``certificate`` (what may be called optimal),
+``solve`` (the functions for users), ``cost`` (the C that leaves a share outside), ``nonnegative``
+(R2 >= 0 as printed), ``landmarks`` and ``blocks`` (points that do not fit in memory), ``memory``.
 """
 
-from lpsvdd.solver._certificate import Certificate, certify
-from lpsvdd.solver._gram import Gram
-from lpsvdd.solver._landmark_choice import choose_landmarks
-from lpsvdd.solver._problem import Problem
-from lpsvdd.solver._rows import Rows
-from lpsvdd.solver._solve import Solution, solve, solve_path
-from lpsvdd.solver._working_set import solve_path_large, solve_working_set
+from lpsvdd.solver.features import Coordinates
+from lpsvdd.solver.landmarks import choose_landmarks
+from lpsvdd.solver.points import Gram, Rows
+from lpsvdd.solver.problem import Problem
+from lpsvdd.solver.solve import Certificate, Solution, certify, solve, solve_path
 
 __all__ = [
-    "Certificate", "Gram", "Problem", "Rows", "Solution", "certify", "choose_landmarks", "solve",
-    "solve_path", "solve_path_large", "solve_working_set",
+    "Certificate", "Coordinates", "Gram", "Problem", "Rows", "Solution", "certify",
+    "choose_landmarks", "solve", "solve_path",
 ]  # fmt: skip

@@ -19,8 +19,8 @@ BLOCK = 4_000_000  # kernel values held at once
 class ArrayBlocks:
     """Rows of a NumPy array; of a memory-mapped one only the block at hand is read."""
 
-    def __init__(self, X: np.ndarray, kept: np.ndarray | None = None) -> None:
-        self.X, self.kept = X, kept
+    def __init__(self, X: np.ndarray, kept: np.ndarray | None = None, size: int = 0) -> None:
+        self.X, self.kept, self.size = X, kept, size
         self.n = len(X) if kept is None else len(kept)
         self.n_features = X.shape[1]
 
@@ -29,12 +29,12 @@ class ArrayBlocks:
 
         ``width`` is the number of kernel values a row stands for.
         """
-        size = max(1, BLOCK // max(width, 1))
-        found = []
+        size = self.size or max(1, BLOCK // max(width, 1))
+        parts = []
         for first in range(0, self.n, size):
             some = slice(first, min(first + size, self.n))
-            found.append(function(self._rows(some), *(v[some] for v in vectors), *args))
-        return found
+            parts.append(function(self._rows(some), *(v[some] for v in vectors), *args))
+        return parts
 
     def subset(self, indices: np.ndarray) -> ArrayBlocks:
         """Some of the rows (indices in order) as blocks of their own."""
@@ -59,11 +59,7 @@ class DaskBlocks:
     """
 
     def __init__(self, X, kept: np.ndarray | None = None) -> None:
-        if X.ndim != 2:
-            raise ValueError(f"X must have two dimensions, got {X.ndim}")
-        if np.isnan(X.shape[0]):
-            X = X.compute_chunk_sizes()
-        X = X.rechunk({1: -1})
+        X = as_dask_array(X)
         self.X, self.chunks = X, X.to_delayed().ravel()
         self.starts = np.concatenate([[0], np.cumsum(X.chunks[0])])
         self.kept = np.arange(self.starts[-1]) if kept is None else kept
@@ -80,9 +76,9 @@ class DaskBlocks:
         ):
             if first == last:
                 continue
-            here = self.kept[first:last] - start
+            rows = _short(self.kept[first:last] - start)
             slices = tuple(v[first:last] for v in vectors)
-            tasks.append(task(function, chunk, _short(here), slices, args, size))
+            tasks.append(task(function, chunk, rows, slices, args, size))
         return [result for part in dask.compute(*tasks) for result in part]
 
     def subset(self, indices: np.ndarray) -> DaskBlocks:
@@ -114,12 +110,7 @@ def _short(rows: np.ndarray) -> np.ndarray | slice:
 
 
 def _on_chunk(function, chunk, rows, slices, args, size) -> list:
-    part = ArrayBlocks(np.asarray(chunk)[rows])
-    found = []
-    for first in range(0, part.n, size):
-        some = slice(first, min(first + size, part.n))
-        found.append(function(part._rows(some), *(v[some] for v in slices), *args))
-    return found
+    return ArrayBlocks(np.asarray(chunk)[rows], size=size).map(function, slices, *args)
 
 
 def _rows_themselves(X: np.ndarray) -> np.ndarray:
@@ -127,8 +118,19 @@ def _rows_themselves(X: np.ndarray) -> np.ndarray:
 
 
 def is_dask(X: object) -> bool:
-    """Whether X is a dask array; dask is imported by whoever made it."""
-    return type(X).__module__.partition(".")[0] == "dask" and hasattr(X, "to_delayed")
+    """Whether X is a dask array or DataFrame; dask is imported by whoever made it."""
+    return type(X).__module__.partition(".")[0].startswith("dask") and hasattr(X, "to_delayed")
+
+
+def as_dask_array(X):
+    """A dask array with chunks of known size, of a dask array or DataFrame."""
+    if hasattr(X, "to_dask_array"):
+        X = X.to_dask_array(lengths=True)
+    if X.ndim != 2 or X.dtype.kind not in "fiub":
+        raise ValueError(f"X must be a table of numbers, got shape {X.shape}, {X.dtype}")
+    if np.isnan(X.shape[0]):
+        X = X.compute_chunk_sizes()
+    return X.rechunk({1: -1})
 
 
 def blocks_of(X, kept: np.ndarray | None = None) -> ArrayBlocks | DaskBlocks:
@@ -137,5 +139,5 @@ def blocks_of(X, kept: np.ndarray | None = None) -> ArrayBlocks | DaskBlocks:
 
 
 def map_rows(function: Callable[[np.ndarray], np.ndarray], X):
-    """A number for each row of a dask array, as a dask array."""
-    return X.rechunk({1: -1}).map_blocks(function, drop_axis=1, dtype=np.float64)
+    """A number for each row of a dask array (or DataFrame), as a dask array."""
+    return as_dask_array(X).map_blocks(function, drop_axis=1, dtype=np.float64)

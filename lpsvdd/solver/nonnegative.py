@@ -41,44 +41,34 @@ of p/2 is the start of that of p.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from lpsvdd.solver._certificate import Certificate
-from lpsvdd.solver._gram import Gram
-from lpsvdd.solver._problem import Problem
-from lpsvdd.solver._rows import Rows
+from lpsvdd.solver.points import Gram, Rows
+from lpsvdd.solver.problem import Problem
 
-LOG_TINY = -700.0
 HALVINGS = 40
+LOG_TINY = -700.0
 
 
-@dataclass(frozen=True)
-class ZeroRadius:
-    """The branch R2 = 0, on the positives.
+class ZeroRadius(NamedTuple):
+    """The ball of radius zero on all points: its certificate and its centre.
 
-    ``alpha`` sums to one: the multipliers divided by their sum T = exp(log_total), so that the
-    centre is sum_i alpha_i phi_i. ``gap`` is (P - D)/P = p ||a - a'||^2 / sum_i alpha_i d_i.
+    ``alpha`` sums to one: the multipliers that belong to the centre, divided by their sum T.
+    ``centre`` are coefficients of a, and ``gap`` is (P - D)/P of that a and those multipliers.
     """
 
     alpha: np.ndarray
+    centre: np.ndarray
     distances: np.ndarray
-    log_total: float
+    primal: float
     gap: float
     n_iter: int
 
-    def primal(self, p: float) -> float:
-        """sum_i c_i d_i^p = T sum_i alpha_i d_i / p, 0 where that is below any float."""
-        scatter = float(self.alpha @ self.distances)
-        if scatter <= 0.0:
-            return 0.0
-        return math.exp(max(self.log_total + math.log(scatter / p), LOG_TINY))
 
-
-@dataclass(frozen=True)
-class _Point:
+class _Point(NamedTuple):
     """A centre a = sum beta_i phi_i with what follows from it."""
 
     beta: np.ndarray
@@ -86,44 +76,39 @@ class _Point:
     norm_sq: float
     d: np.ndarray
     weights: np.ndarray  # v_i = alpha_i / T
-    log_total: float
+    log_total: float  # log T
     level: float  # log of (sum_i c_i d_i^p)^(1/p), which Newton's method lowers
     gap: float
 
 
-def at_radius_zero(problem: Problem, tol: float, max_iter: int) -> tuple[Certificate, int] | None:
-    """Certificate of (a0, R2 = 0) and Newton steps where T <= 1; None where R2 is to be free.
-
-    ``alpha`` sums to one and is zero on the negatives; the gap is (P - D)/P.
-    """
+def at_radius_zero(problem: Problem, tol: float, max_iter: int) -> ZeroRadius | None:
+    """The solution (a0, R2 = 0) where T <= 1; None where R2 is to be free."""
     rows = np.flatnonzero(problem.positive)
-    gram = problem.gram
-    if problem.has_negatives:
-        gram = gram.part(rows)
-    found = zero_radius(gram, problem.cost[rows], problem.p, tol, max_iter)
+    points = problem.points
+    gram = points.part(rows) if problem.has_negatives or isinstance(points, Rows) else points
+    point, n_iter = _descend(gram, np.log(problem.cost[rows]), problem.p, tol, max_iter)
     # Where T passes 1 by rounding only, alpha / T is feasible, and costs a gap of second order.
-    if found.log_total > tol:
+    if point.log_total > tol:
         return None
-    alpha, slack = np.zeros(problem.n), np.zeros(problem.n)
-    alpha[rows], slack[rows] = found.alpha, found.distances
-    primal = found.primal(problem.p)
-    dual = primal * (1.0 - found.gap)
-    return Certificate(alpha, primal, dual, found.gap, 0.0, slack, alpha), found.n_iter
+    alpha, centre = np.zeros(problem.n), np.zeros(problem.n)
+    alpha[rows], centre[rows] = point.weights, point.beta
+    scatter, primal = float(point.weights @ point.d), 0.0
+    if scatter > 0.0:  # sum_i c_i d_i^p = T sum_i alpha_i d_i / p, 0 where that is below any float
+        primal = math.exp(max(point.log_total + math.log(scatter / problem.p), LOG_TINY))
+    d = points.diag - 2.0 * points.times(centre) + point.norm_sq
+    d[rows] = point.d
+    return ZeroRadius(alpha, centre, d, primal, point.gap, n_iter)
 
 
-def zero_radius(
-    gram: Gram | Rows, cost: np.ndarray, p: float, tol: float, max_iter: int
-) -> ZeroRadius:
-    """Centre that minimises sum_i c_i d_i^p over all points of ``gram``, with its certificate."""
-    log_cost = np.log(cost)
-    beta = cost / cost.sum()
-    n_iter = 0
-    stages = [p]
-    while stages[0] > 4.0:
-        stages.insert(0, stages[0] / 2.0)
-    for exponent in stages:
-        final = exponent == p
-        goal = tol if final else 1e-3
+def _descend(gram: Gram, log_cost, p: float, tol: float, max_iter: int) -> tuple[_Point, int]:
+    """The centre that minimises sum_i c_i d_i^p over all points of ``gram``, and Newton steps."""
+    beta = np.exp(log_cost - log_cost.max())
+    beta /= beta.sum()
+    n_iter, exponents = 0, [p]
+    while exponents[0] > 4.0:
+        exponents.insert(0, exponents[0] / 2.0)
+    for exponent in exponents:
+        goal = tol if exponent == p else 1e-3
         point = _at(gram, log_cost, exponent, beta)
         while point.gap > goal and n_iter < max_iter:
             moved = _newton_step(gram, log_cost, exponent, point)
@@ -132,21 +117,19 @@ def zero_radius(
                 break
             point = moved
         beta = point.beta
-    # alpha = the weights that belong to the centre: for them the gap above is exact.
-    return ZeroRadius(point.weights, point.d, point.log_total, point.gap, n_iter)
+    return point, n_iter
 
 
-def _at(gram: Gram | Rows, log_cost: np.ndarray, p: float, beta: np.ndarray) -> _Point:
-    k_beta = gram.K @ beta
+def _at(gram: Gram, log_cost: np.ndarray, p: float, beta: np.ndarray) -> _Point:
+    k_beta = gram.times(beta)
     norm_sq = float(beta @ k_beta)
     d = np.maximum(gram.diag - 2.0 * k_beta + norm_sq, 0.0)
     largest = float(d.max())
     if largest <= 1e-14 * max(float(np.abs(gram.diag).max()), np.finfo(float).tiny):
         weights = np.exp(log_cost - log_cost.max())
         weights /= weights.sum()
-        return _Point(
-            weights, k_beta, norm_sq, np.zeros_like(d), weights, -math.inf, -math.inf, 0.0
-        )
+        zero = np.zeros_like(d)
+        return _Point(weights, k_beta, norm_sq, zero, weights, -math.inf, -math.inf, 0.0)
     with np.errstate(divide="ignore"):
         logs = log_cost + (p - 1.0) * np.log(d / largest) if p > 1.0 else log_cost
     top = float(logs.max())
@@ -156,12 +139,12 @@ def _at(gram: Gram | Rows, log_cost: np.ndarray, p: float, beta: np.ndarray) -> 
     scatter = float(weights @ d)
     log_total = math.log(p * total) + top + (p - 1.0) * math.log(largest)
     step = weights - beta
-    gap = p * max(float(step @ (gram.K @ step)), 0.0) / scatter
+    gap = p * max(float(step @ gram.times(step)), 0.0) / scatter
     level = (log_total + math.log(scatter / p)) / p
     return _Point(beta, k_beta, norm_sq, d, weights, log_total, level, gap)
 
 
-def _newton_step(gram: Gram | Rows, log_cost: np.ndarray, p: float, point: _Point) -> _Point | None:
+def _newton_step(gram: Gram, log_cost: np.ndarray, p: float, point: _Point) -> _Point | None:
     """A damped Newton step; None where no step lowers the value any more."""
     beta, d = point.beta, point.d
     step = point.weights - beta
@@ -173,7 +156,7 @@ def _newton_step(gram: Gram | Rows, log_cost: np.ndarray, p: float, point: _Poin
         centred = gram.K - point.k_beta[:, None] - point.k_beta[None, :] + point.norm_sq
         system = centred * np.outer(scale, scale)
         system.flat[:: len(d) + 1] += 1.0 / (2.0 * (p - 1.0))
-        k_step = gram.K @ step
+        k_step = gram.times(step)
         right = scale * (k_step - beta @ k_step)
         solved = scale * cho_solve(cho_factor(system, lower=True), right)
         step = step - solved + solved.sum() * beta

@@ -1,0 +1,188 @@
+r"""The one place that calls a solution optimal.
+
+Whoever computed alpha, by whichever road, it is optimal for a tolerance if
+
+    alpha >= 0,   |y'alpha - 1| <= EQUALITY sum_i alpha_i,   alpha <= c (p = 1),
+    -ROUNDING <= gap <= tol,   everything finite.
+
+The gap is (P - D + allowance)/(1 + |P|), recomputed from this very alpha. A gap below -ROUNDING is
+no small gap: by weak duality it means that alpha is infeasible or that the arithmetic broke down.
+
+**Allowance.** Kernel values are rounded, and so are sums of them: a distance is known to
+delta = 2 eps max k_ii (1 + sum |g|), g the coefficients of the centre, and ||a||^2 to
+eps max k_ii (sum |g|)^2. The latter moves all distances alike, and with them R2. The former may move
+each one, and where costs are steep a slack that is too large by delta is what P is made of. So P is
+computed once more with every slack delta larger, at the best of three R2: what that adds belongs to
+the gap. For ordinary problems it is 1e-14; where points are far from the origin, clusters tight or
+multipliers huge it may be more than any tolerance, and the answer is then not called optimal.
+
+**Centres in coordinates.** For any (w, b), and alpha with y'alpha = 1,
+
+    P - D = ||w - Z'beta||^2 + sum_i [ c_i z_i^p + (1 - 1/p) alpha_i z_i(alpha_i) - alpha_i s_i ],
+
+s_i = y_i (||z_i||^2 - 2 w'z_i - b): a sum of terms that are not negative. As alpha is stored to 16
+digits, Z'beta is known to 1e-16 sum alpha only, which may be more than everything else.
+``repaired`` therefore moves alpha, by relative amounts, to where y'alpha = 1 and Z'beta = w; what
+relative changes of RELATIVE cannot mend is counted. What is returned of such a centre are
+coefficients g of its points, and P is that of g.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.linalg import svd
+
+from lpsvdd.solver.points import EPS
+from lpsvdd.solver.problem import Problem, Value
+from lpsvdd.solver.radius import TINY
+
+EQUALITY = 1e-10  # y'alpha = 1 is asked for relative to sum alpha, the size of what is added up
+ROUNDING = 1e-11  # what rounding may take from a gap of zero
+RELATIVE = 1e-12  # to which every multiplier is taken to be known
+OPTIMAL, RADIUS_ZERO, NOT_CONVERGED = "optimal", "radius-zero", "not-converged"
+
+
+def is_optimal(problem: Problem, value: Value, tol: float) -> bool:
+    """Whether a value meets the definition of this module."""
+    alpha = value.alpha
+    if problem.is_boxed and (alpha > problem.cost * (1.0 + EQUALITY)).any():
+        return False
+    gap = certified_gap(problem, value)
+    return is_proven(alpha, gap, problem.y, tol) and math.isfinite(value.primal)
+
+
+def is_proven(alpha: np.ndarray, gap: float, y: np.ndarray, tol: float) -> bool:
+    """alpha >= 0 with y'alpha = 1, all finite, and a gap between zero and tol, up to rounding."""
+    total = float(alpha.sum())
+    feasible = float(alpha.min()) >= 0.0 and abs(float(alpha @ y) - 1.0) <= EQUALITY * total
+    return feasible and math.isfinite(total) and -ROUNDING <= gap <= tol
+
+
+def certified_gap(problem: Problem, value: Value) -> float:
+    """The relative gap with its allowance for rounding."""
+    return (value.excess + allowance(problem, value)) / (1.0 + abs(value.primal))
+
+
+def allowance(problem: Problem, value: Value) -> float:
+    """What rounding may hide of P - D (module docstring), scaled."""
+    coefficients = value.alpha if value.coefficients is None else value.coefficients
+    total = float(np.abs(coefficients).sum())
+    unit = EPS * max(problem.points.size, float(problem.points.diag.max())) * problem.inv_scale
+    delta, common = 2.0 * unit * (1.0 + total), unit * total**2
+    if not problem.has_negatives:  # R2 + delta makes up for all of it
+        return delta + common
+    larger = value.signed + delta
+    values = [
+        shift + problem.penalty(larger - problem.y * shift) for shift in (0.0, delta, -delta)
+    ]
+    return max(min(values) - problem.penalty(value.signed), 0.0) + common
+
+
+# -- centres in coordinates -----------------------------------------------------------------------
+
+
+@np.errstate(all="ignore")
+def evaluate_centre(
+    problem: Problem, alpha: np.ndarray, centre: np.ndarray, guess: float | None = None
+) -> Value:
+    """P of a centre (coordinates in units of K), D of alpha ``repaired``, and their difference.
+
+    ``guess`` is b = R2 - ||w||^2 in scaled units; it is taken where it is better than the root.
+    """
+    features, unit = problem.points.features, math.sqrt(problem.inv_scale)
+    Z, w = features.Z * unit, centre * unit
+    levels = features.diag * problem.inv_scale - 2.0 * (Z @ w)
+    radii = [problem.best_radius(levels)] + ([] if guess is None else [guess])
+    b = min(radii, key=lambda r: r + problem.penalty(problem.y * (levels - r)))
+    signed = problem.y * (levels - b)
+    norm_sq = float(w @ w)
+    penalty = problem.penalty(signed)
+    alpha, left = repaired(problem, alpha, signed, Z, w)
+    excess = problem.excess(alpha, signed, penalty)
+    excess += float(left[:-1] @ left[:-1]) + abs(float(left[-1]) * b)
+    if abs(left[-1]) > EQUALITY * alpha.sum():
+        excess = math.inf  # y'alpha is not 1
+    return Value(alpha, b + norm_sq + penalty, excess, b + norm_sq, signed, norm_sq)
+
+
+@np.errstate(all="ignore")
+def with_coefficients(problem: Problem, value: Value, centre: np.ndarray) -> Value:
+    """The value of the coefficients that stand for a centre, with distances from the kernel."""
+    g = problem.points.features.coefficients(centre)
+    k_g = problem.kernel_times(g)
+    norm_sq = float(g @ k_g)
+    d = problem.diag - 2.0 * k_g + norm_sq
+    radii = (value.radius_sq, problem.best_radius(d, value.radius_sq))
+    radius = min(radii, key=lambda r: r + problem.penalty(problem.y * (d - r)))
+    signed = problem.y * (d - radius)
+    primal = radius + problem.penalty(signed)
+    excess = value.excess + primal - value.primal
+    return Value(value.alpha, primal, excess, radius, signed, norm_sq, g)
+
+
+@np.errstate(all="ignore")
+def repaired(
+    problem: Problem, alpha: np.ndarray, signed: np.ndarray, Z: np.ndarray, w: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """alpha with Z'beta = w and y'alpha = 1, and what is left of (w - Z'beta, 1 - y'alpha).
+
+    The change minimises sum_i change_i^2 / m_i: m_i = alpha_i, less where the dual is steep, which
+    for p near 1 is where a point has slack, and for p = 1 near the bound.
+    """
+    if problem.is_boxed:
+        weight = alpha * np.maximum(1.0 - alpha / problem.cost, 0.0)
+    else:
+        weight = alpha / (1.0 + np.maximum(signed, 0.0) / (problem.p - 1.0))
+    columns = np.column_stack([Z, np.ones(len(Z))]) * problem.y[:, None]
+    target = np.append(w, 1.0)
+    root = np.sqrt(weight)
+    if not (np.isfinite(root).all() and np.isfinite(columns).all()):
+        return alpha, np.full(len(target), np.inf)
+    U, sizes, V = svd(root[:, None] * columns, full_matrices=False)
+    # Largest relative change of a multiplier for a unit of each component of the residual.
+    relative = np.where(alpha > 0.0, root / alpha, 0.0)[:, None] * np.abs(U)
+    cost = np.where(sizes > 0.0, relative.max(axis=0) / sizes, np.inf)
+    for most in (1e-3, 1e-6, 1e-9):
+        parts = V @ (target - columns.T @ alpha)
+        mended = np.where(np.abs(parts) * cost <= most, parts / np.maximum(sizes, TINY), 0.0)
+        alpha = np.maximum(alpha + root * (U @ mended), 0.0)
+    residual = target - columns.T @ alpha
+    parts = V @ residual
+    left = V.T @ np.where(np.abs(parts) * cost <= RELATIVE, 0.0, parts)
+    if len(V) < len(target):  # fewer points than equations: no alpha reaches the rest
+        left += residual - V.T @ parts
+    return alpha, left
+
+
+@np.errstate(all="ignore")
+def centres_of(problem: Problem, alpha: np.ndarray) -> list[np.ndarray]:
+    r"""Centres that may belong to alpha, in units of K: Z'beta, and one in case it lost its digits.
+
+    For a large p the slacks z_i(alpha_i) keep theirs: s_i = z_i on the support, linear in (w, b),
+    weighted by the curvature (p - 1) alpha_i / z_i of the penalty, and w = Z'beta with weight 2.
+    This is one step of Newton's method for the primal.
+    """
+    features = problem.points.features
+    unit = math.sqrt(problem.inv_scale)
+    Z, diag = features.Z * unit, features.diag * problem.inv_scale
+    w = (problem.y * alpha) @ Z
+    support = alpha > 0.0
+    if problem.is_boxed:
+        return [w / unit]
+    slack = problem.slack_of(alpha)[support]
+    log_weight = 0.5 * np.log((problem.p - 1.0) * alpha[support] / np.maximum(slack, TINY))
+    log_unit = max(0.0, float(log_weight.max()))
+    n, r = int(support.sum()), len(w)
+    left, right = np.zeros((n + r, r + 1)), np.zeros(n + r)
+    left[:n, :r], left[:n, r] = 2.0 * Z[support], 1.0
+    right[:n] = diag[support] - problem.y[support] * slack
+    row_weight = np.exp(log_weight - log_unit)
+    left[:n] *= row_weight[:, None]
+    right[:n] *= row_weight
+    left[n:].flat[:: r + 2] = math.sqrt(2.0) * math.exp(-log_unit)
+    right[n:] = w * math.sqrt(2.0) * math.exp(-log_unit)
+    if not (np.isfinite(left).all() and np.isfinite(right).all()):
+        return [w / unit]
+    return [w / unit, np.linalg.lstsq(left, right, rcond=None)[0][:r] / unit]

@@ -1,0 +1,70 @@
+"""How much memory there is: what a solver may ask for, and what it keeps."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+NUMBER = 8  # bytes
+MOST_KEPT = 100_000_000  # kernel values that a problem may keep: 800 MB,
+SHARE_KEPT = 0.25  # and of the memory available
+
+
+def cache_size() -> int:
+    """Kernel values that may be kept."""
+    return min(MOST_KEPT, int(SHARE_KEPT * available_memory() / NUMBER))
+
+
+def refuse_if_larger(need: int, what: str, remedy: str) -> None:
+    """MemoryError, in one sentence, where ``need`` bytes are not there."""
+    memory = available_memory()
+    if need > memory:
+        raise MemoryError(
+            f"{what} needs about {_size(need)} and {_size(memory)} are available: {remedy}"
+        )
+
+
+def available_memory() -> int:
+    """Bytes that this process can still have; a limit of its container counts."""
+    return min(value for value in (_physical(), _container(), _address_space()) if value is not None)
+
+
+def _physical() -> int:
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return 1024 * int(line.split()[1])
+    except OSError:
+        pass
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return 4 << 30  # unknown: what most machines have
+
+
+def _container() -> int | None:
+    try:
+        limit = Path("/sys/fs/cgroup/memory.max").read_text().strip()
+        used = Path("/sys/fs/cgroup/memory.current").read_text().strip()
+        return None if limit == "max" else max(int(limit) - int(used), 0)
+    except (OSError, ValueError):
+        return None
+
+
+def _address_space() -> int | None:
+    try:
+        import resource
+    except ImportError:
+        return None
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit == resource.RLIM_INFINITY:
+        return None
+    try:
+        used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError):
+        used = 0
+    return max(limit - used, 0)
+
+
+def _size(n_bytes: float) -> str:
+    return f"{n_bytes / 1e6:.0f} MB" if n_bytes < 1e9 else f"{n_bytes / 1e9:.1f} GB"

@@ -1,0 +1,306 @@
+r"""lp-SVDD for every p in [1, inf): ``solve`` for one problem, ``solve_path`` for a grid of them.
+
+Both go through ``solve_problem``: the loop of ``active``, and the verdict of ``certificate``.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from lpsvdd._validation import check_costs, check_exponent, check_labels, check_tolerance
+from lpsvdd.solver.active import minimise
+from lpsvdd.solver.certificate import (
+    NOT_CONVERGED,
+    OPTIMAL,
+    RADIUS_ZERO,
+    allowance,
+    centres_of,
+    certified_gap,
+    evaluate_centre,
+    is_optimal,
+    is_proven,
+    with_coefficients,
+)
+from lpsvdd.solver.nonnegative import at_radius_zero
+from lpsvdd.solver.points import Gram
+from lpsvdd.solver.problem import Problem, Value
+from lpsvdd.solver.radius import LOG_MAX
+
+MAX_ITER = 1000
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A solved problem with its certificate.
+
+    ``alpha`` (n,), ``radius_sq`` (may be <= 0), ``slack`` (n,), ``primal`` and ``dual`` are in the
+    units of K; ``gap`` = (P - D)/(1 + |P|) of the scaled problem, with an allowance for rounding;
+    ``status`` is "optimal", "radius-zero" (R2 = 0 is the constraint R2 >= 0: p = 1 and sum of
+    positive costs <= 1, or ``solve(..., radius="nonnegative")``; alpha then sums to one) or
+    "not-converged".
+
+    ``centre`` (n,) holds coefficients of the centre, a = sum_i centre_i phi(x_i): y * alpha, or
+    smaller ones for the same a where those would cancel. Take distances from these; ``distances``
+    holds those of the n points themselves.
+    """
+
+    alpha: np.ndarray
+    centre: np.ndarray
+    radius_sq: float
+    slack: np.ndarray
+    primal: float
+    dual: float
+    gap: float
+    n_iter: int
+    status: str
+    p: float
+    c: float | np.ndarray
+    c_neg: float | None = None
+    distances: np.ndarray | None = None
+
+    @property
+    def converged(self) -> bool:
+        """Whether the certificate meets the tolerance asked for."""
+        return self.status != NOT_CONVERGED
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What can be said of a feasible alpha, in the units of K (``gap``: of the scaled problem).
+
+    gap = (P - D)/(1 + |P|) bounds the relative distance of both values to the optimum. ``centre``
+    holds coefficients: a = sum_i centre_i phi(x_i).
+    """
+
+    alpha: np.ndarray
+    primal: float
+    dual: float
+    gap: float
+    radius_sq: float
+    slack: np.ndarray
+    centre: np.ndarray
+
+
+def solve(
+    K,
+    y=None,
+    *,
+    p: float,
+    c,
+    radius: Literal["free", "nonnegative"] = "free",
+    tol: float = 1e-9,
+    max_iter: int = MAX_ITER,
+    polish: int = 0,
+) -> Solution:
+    """Solve one lp-SVDD problem to a relative duality gap of ``tol``.
+
+    Parameters
+    ----------
+    K : array of shape (n, n), Gram, Rows or Coordinates
+        Symmetric positive semidefinite kernel matrix, or points that give its values.
+    y : array of shape (n,), optional
+        +1 for targets, -1 for labelled outliers. None: all targets.
+    p : float in [1, inf)
+        Exponent of the slack.
+    c : float or array of shape (n,)
+        Cost of the slack, common or per sample; positive.
+    radius : "free" or "nonnegative"
+        Whether R2 is any real number, or R2 >= 0 is kept as a constraint. They differ where the
+        free R2 is negative: then R2 = 0 and the centre minimises sum_i c_i d_i^p over the positives
+        (``nonnegative``); the status is "radius-zero" and the gap (P - D)/P.
+    tol : float
+        Relative duality gap to reach.
+    max_iter : int
+        Most iterations of Newton's method.
+    polish : int
+        Further iterations once ``tol`` is met. The gap is quadratic in the error of alpha: a gap
+        of 1e-9 leaves errors near 3e-5, and two more iterations near 1e-10.
+
+    Returns
+    -------
+    Solution
+        Where the gap was not reached its status says so and a ConvergenceWarning is given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lpsvdd import solve
+    >>> x = np.array([-1.0, 0.0, 1.0])  # the hard ball of three points on a line
+    >>> ball = solve(np.outer(x, x), p=1.0, c=1.0)
+    >>> round(ball.radius_sq, 6), ball.alpha.round(6).tolist(), ball.status
+    (1.0, [0.5, 0.0, 0.5], 'optimal')
+    """
+    check_tolerance(tol, max_iter)
+    if radius not in ("free", "nonnegative"):
+        raise ValueError(f"radius must be 'free' or 'nonnegative', got {radius!r}")
+    problem = Problem(points_of(K), y, p=p, c=c)
+    limits = {"tol": tol, "max_iter": max_iter}
+    at_zero = at_radius_zero(problem, **limits) if radius == "nonnegative" else None
+    if at_zero is None:
+        solution = solve_problem(problem, None, c, polish=polish, **limits)
+        # Here the exact R2 is not negative, if kept so; its last digits may be.
+        below = radius == "nonnegative" and solution.radius_sq < 0.0
+        return replace(solution, radius_sq=0.0) if below else solution
+    optimal = is_proven(at_zero.alpha, at_zero.gap, problem.y, tol)
+    if not optimal:
+        _warn(problem.p, at_zero.n_iter, at_zero.gap, tol, 0.0)
+    return Solution(
+        at_zero.alpha, at_zero.centre, 0.0, np.where(problem.positive, at_zero.distances, 0.0),
+        at_zero.primal, at_zero.primal * (1.0 - at_zero.gap), at_zero.gap, at_zero.n_iter,
+        RADIUS_ZERO if optimal else NOT_CONVERGED, problem.p, c, None, at_zero.distances,
+    )  # fmt: skip
+
+
+def solve_path(
+    K,
+    y=None,
+    *,
+    ps: Iterable[float],
+    cs: Iterable[float],
+    c_neg: Iterable[float] | None = None,
+    sample_weight=None,
+    tol: float = 1e-9,
+    max_iter: int = MAX_ITER,
+) -> list[Solution]:
+    """Solve a whole grid on one kernel matrix (or on points, as in ``solve``).
+
+    The solutions come in the order of product(ps, cs, c_neg), c_neg running fastest. Costs are c
+    on positives and c_neg on negatives (c_neg=None: the same c), times ``sample_weight``. K is
+    checked once. A cell starts from a neighbour that is solved already.
+    """
+    check_tolerance(tol, max_iter)
+    points = points_of(K)
+    n = len(points.diag)
+    y = check_labels(y, n)
+    weight = 1.0 if sample_weight is None else check_costs(sample_weight, n)
+    ps = [check_exponent(p) for p in ps]
+    minuses: list[float | None] = [None] if c_neg is None else list(c_neg)
+    pairs = [(c, minus) for c in cs for minus in minuses]
+    any_cell = Problem(points, y, p=2.0, c=1.0)
+    solved: dict[tuple[int, int], Solution] = {}
+    for i, j in itertools.product(range(len(ps)), range(len(pairs))):
+        c, minus = pairs[j]
+        cost = np.where(y > 0.0, check_costs(c, n), check_costs(c if minus is None else minus, n))
+        problem = any_cell.at(p=ps[i], c=cost * weight)
+        near = solved.get((i, j - 1), solved.get((i - 1, j)))
+        # kernel sums of large multipliers are of no use to start from
+        start = None if near is None or near.alpha.sum() > 1e3 else near.alpha
+        limits = {"tol": tol, "max_iter": max_iter}
+        solved[i, j] = solve_problem(problem, start, c, c_neg=minus, **limits)
+    return list(solved.values())
+
+
+def points_of(K):
+    """Points as they are; anything else is a kernel matrix, to be checked."""
+    return K if hasattr(K, "times") else Gram.check(K)
+
+
+def solve_problem(
+    problem: Problem,
+    start: np.ndarray | None,
+    c,
+    *,
+    tol: float,
+    max_iter: int,
+    c_neg: float | None = None,
+    polish: int = 0,
+    report: Callable[[str], None] | None = None,
+) -> Solution:
+    """Solution of a checked problem, with its status; a warning where there is no certificate."""
+    if problem.is_radius_zero:
+        value, n_iter, status = radius_zero_value(problem), 0, RADIUS_ZERO
+    else:
+        value, n_iter = minimise(problem, start, tol, max_iter, polish, report)
+        status = OPTIMAL if is_optimal(problem, value, tol) else NOT_CONVERGED
+    if status == NOT_CONVERGED:
+        share = allowance(problem, value) / (1.0 + abs(value.primal))
+        _warn(problem.p, n_iter, certified_gap(problem, value), tol, share)
+    made = in_units_of_k(problem, value)
+    distances = problem.distances(value) * _scale(problem)
+    return Solution(
+        made.alpha, made.centre, made.radius_sq, made.slack, made.primal, made.dual, made.gap,
+        n_iter, status, problem.p, c, c_neg, distances,
+    )  # fmt: skip
+
+
+def _warn(p: float, n_iter: int, gap: float, tol: float, rounding: float) -> None:
+    remedy = "raise max_iter or tol, or rescale the samples"
+    if rounding > 0.5 * tol:
+        remedy = (
+            f"rounding of the kernel values may hide {rounding:.1e} of it, so no further iteration "
+            "helps: move the samples to their mean and rescale them, lower the cost, or raise tol"
+        )
+    warnings.warn(
+        f"lp-SVDD (p={p:g}) stopped after {n_iter} iterations without a certificate: relative "
+        f"duality gap {gap:.2e}, tol={tol:g}; {remedy}",
+        ConvergenceWarning,
+        stacklevel=4,
+    )
+
+
+def certify(K, y=None, *, p: float, c, alpha) -> Certificate:
+    """Certificate of somebody else's alpha: made feasible first, then judged by its gap.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lpsvdd.solver import certify
+    >>> x = np.array([-1.0, 0.0, 1.0])
+    >>> K = np.outer(x, x)
+    >>> round(certify(K, p=1.0, c=1.0, alpha=[0.5, 0.0, 0.5]).gap, 6)  # the solution
+    0.0
+    >>> certify(K, p=1.0, c=1.0, alpha=[1 / 3, 1 / 3, 1 / 3]).gap > 0.1  # a guess
+    True
+    """
+    problem = Problem(points_of(K), y, p=p, c=c)
+    alpha = np.asarray(alpha, dtype=float)
+    if alpha.shape != (problem.n,) or not np.isfinite(alpha).all():
+        raise ValueError(f"alpha must be {problem.n} finite numbers")
+    if problem.is_radius_zero:
+        return in_units_of_k(problem, radius_zero_value(problem))
+    alpha = problem.feasible(alpha)
+    with np.errstate(all="ignore"):
+        values = [problem.evaluate(alpha)]
+        if problem.has_negatives and allowance(problem, values[0]) > 1e-9:
+            for centre in centres_of(problem, alpha):
+                value = evaluate_centre(problem, alpha, centre)
+                values.append(with_coefficients(problem, value, centre))
+        value = min(values, key=lambda v: abs(certified_gap(problem, v)))
+    return in_units_of_k(problem, value)
+
+
+def radius_zero_value(problem: Problem) -> Value:
+    """The solution of ``Problem.is_radius_zero``: the weighted mean, R2 = 0, no gap."""
+    alpha = problem.weighted_mean()
+    k_alpha = problem.kernel_times(alpha)
+    norm_sq = float(alpha @ k_alpha)
+    d = np.maximum(problem.diag - 2.0 * k_alpha + norm_sq, 0.0)
+    cost = float(np.where(problem.positive, problem.cost, 0.0) @ d)
+    return Value(alpha, cost, 0.0, 0.0, problem.y * d, norm_sq)
+
+
+def in_units_of_k(problem: Problem, value: Value) -> Certificate:
+    """The value as a certificate. Beyond floats values are infinite, not wrong."""
+    scale = _scale(problem)
+    slack = np.maximum(value.signed, 0.0)
+    slack = slack * scale if math.isfinite(scale) else np.where(slack > 0.0, math.inf, 0.0)
+    gap = value.gap if problem.is_radius_zero else certified_gap(problem, value)
+    dual = value.primal - value.excess
+    primal, dual, radius_sq = (
+        float(v * scale) if v else 0.0 for v in (value.primal, dual, value.radius_sq)
+    )
+    centre = problem.y * value.alpha if value.coefficients is None else value.coefficients
+    return Certificate(value.alpha, primal, dual, float(gap), radius_sq, slack, centre)
+
+
+def _scale(problem: Problem) -> float:
+    """s, infinite where it is beyond floats."""
+    return math.exp(problem.log_scale) if problem.log_scale < LOG_MAX else math.inf
