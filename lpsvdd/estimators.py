@@ -29,6 +29,7 @@ from lpsvdd.surface import LARGEST, SURFACES, surface_at
 
 BLOCK = 4_000_000  # kernel values held at once while scoring
 DEFAULT_SHARE = 0.1  # nu, where neither C nor nu is given
+ROUNDING = 1e-12  # of squared distances, relative to the kernel values they are made of
 LARGE = {"working-set": solve_working_set}
 """Solvers that take ``Rows`` in place of a matrix, with the signature of ``solve_working_set``."""
 
@@ -420,10 +421,13 @@ class LpSVDD(KernelOneClass):
 
     def _offset_without(self, distances, support_kernel) -> float:
         """Of the leave-one-out surface."""
-        return -surface_at(
+        squared = surface_at(
             distances, self.alpha_, self._share() or DEFAULT_SHARE, p=self.p, y=self.y_fit_,
             weight=self.weight_fit_, slack=self.slack_, kernel_of_support=support_kernel,
         )  # fmt: skip
+        # A row on the surface is accepted, and so is its equal, whose distance is rounded anew.
+        size = distances.max() if self.kernel == "linear" else np.abs(self.diag_fit_).max()
+        return -float(squared + ROUNDING * size)
 
     def _support_kernel(self, K):
         rows = self.support_
