@@ -33,14 +33,14 @@ The proofs of what is guaranteed are in the book, "A rate for new rows".
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import cho_solve, cholesky, solve_triangular
+from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_triangular
 
 SURFACES = ("auto", "ball", "leave-one-out")
 LARGEST = 3_000
 """Support rows up to which the second order is computed: a factorisation of that size."""
-STIFF = 1e6  # of a row at its bound at p = 1, relative to the kernel values
-JITTER = 1e-10  # the same unit; equal rows make K singular
-ON_SURFACE = 1e-8  # slack relative to the largest distance: none at p = 1
+STIFF = 1e6  # stiffness of a row that does not move; the unit is the largest kernel value
+JITTER = 1e-10  # stiffness of all, as equal rows make K singular
+ON_SURFACE = 1e-8  # slack that counts as none at p = 1, the same unit
 
 
 def surface_at(
@@ -98,47 +98,58 @@ def leave_one_out(
     with np.errstate(divide="ignore", invalid="ignore"):
         first = np.where(rest > 1e-12, s / rest, np.inf)
     without = np.where(y > 0.0, first, s)
-    if K is not None and slack is not None and len(K) > 1:
-        support = np.flatnonzero(alpha)
-        K = _centred(K)
-        stiffness = _stiffness(p, alpha[support], slack[support], K, float(np.abs(s).max()))
-        moved = s[support] + _rise(K, stiffness, y[support] * alpha[support], copies[support])
+    rows = np.flatnonzero(alpha)
+    if K is not None and slack is not None and len(rows) > 1:
+        beta, price = (y * alpha)[rows], alpha[rows] / weight[rows]
+        moved = s[rows] + _rise(K, p, beta, price, slack[rows], copies[rows])
         # Nobody comes nearer by leaving; a step that asks for negative weights may go too far.
-        moved = np.clip(moved, s[support], first[support])
-        without[support] = np.where(y[support] > 0.0, moved, s[support])
+        moved = np.clip(moved, s[rows], first[rows])
+        without[rows] = np.where(beta > 0.0, moved, s[rows])
     finite = np.isfinite(without)
     return np.where(finite, without, without[finite].max(initial=float(s.max())))
 
 
-def _centred(K: np.ndarray) -> np.ndarray:
-    """Kernel values about the mean: the result does not depend on the origin, rounding does."""
+def _rise(K, p, beta, price, slack, copies) -> np.ndarray:
+    """How much s_i grows when one copy of row i is taken away, by the Newton step.
+
+    Infinite, which leaves the first order, where the step cannot be computed.
+    """
     rows = K.mean(axis=1)
-    return K - rows[:, None] - rows + rows.mean()
-
-
-def _stiffness(p, alpha, slack, K, largest: float) -> np.ndarray:
-    """Derivative of a row's slack by its multiplier."""
-    unit = max(float(np.abs(K).max()), np.finfo(float).tiny)
-    if p == 1.0:
-        return np.where(slack > ON_SURFACE * largest, STIFF * unit, 0.0) + JITTER * unit
-    return np.minimum(slack / ((p - 1.0) * alpha), STIFF * unit) + JITTER * unit
-
-
-def _rise(K, stiffness, beta, copies) -> np.ndarray:
-    """How much s_i grows when one copy of row i is taken away, by the Newton step."""
+    K = K - rows[:, None] - rows + rows.mean()  # no origin is special, but rounding favours this
+    unit = float(np.abs(K).max())
+    if unit < np.finfo(float).tiny / JITTER:  # all rows are the same
+        return np.zeros(len(K))
+    K, slack = K / unit, slack / unit
+    stiffness = _stiffness(p, beta, price, slack)
     A = 2.0 * K
     A[np.diag_indices_from(A)] += stiffness
-    factor = cholesky(A, lower=True, overwrite_a=True, check_finite=False)
-    ones, diagonal = np.ones(len(K)), K.diagonal()
-    u, v = cho_solve((factor, True), np.column_stack([ones, diagonal]), check_finite=False).T
+    try:
+        factor = cholesky(A, lower=True, overwrite_a=True, check_finite=False)
+    except LinAlgError:
+        return np.full(len(K), np.inf)
+    diagonal = K.diagonal()
+    both = np.column_stack([np.ones(len(K)), diagonal])
+    u, v = cho_solve((factor, True), both, check_finite=False).T
     root = solve_triangular(factor, np.eye(len(K)), lower=True, check_finite=False)
     total = u.sum()
     n_ii = np.einsum("ij,ij->j", root, root) - u**2 / total
-    n_ii = np.maximum(n_ii, np.finfo(float).tiny)
+    n_ii = np.maximum(n_ii, 1.0 / (2.0 * STIFF))  # rounding, where one row holds all
     resistance = np.maximum(1.0 / n_ii - stiffness, 0.0)
     # Its copies, each w times as stiff, take over what they can.
     taken = beta * stiffness / ((copies - 1.0) * resistance + copies * stiffness)
-    return taken * (resistance - (u / total + v - u * (u @ diagonal) / total) / n_ii)
+    rise = resistance - (u / total + v - u * (u @ diagonal) / total) / n_ii
+    return unit * taken * rise
+
+
+def _stiffness(p, beta, price, slack) -> np.ndarray:
+    """Derivative of a row's slack by its multiplier, in the unit of K."""
+    if p > 1.0:
+        return np.minimum(slack / ((p - 1.0) * np.abs(beta)), STIFF) + JITTER
+    bound = slack > ON_SURFACE
+    for same in (beta > 0.0, beta < 0.0):  # one price is paid at the bound, on the surface too
+        if (bound & same).any():
+            bound |= same & (price >= (1.0 - 1e-6) * price[bound & same].max())
+    return np.where(bound, STIFF, 0.0) + JITTER
 
 
 def upper_quantile(values: np.ndarray, nu: float, weights: np.ndarray | None = None) -> float:
