@@ -228,7 +228,7 @@ def cost_for_rate(
     costs = sorted({float(cost) for cost in costs}, reverse=True)
     chosen = None
     for cost in costs:
-        fitted = clone(model).set_params(C=cost, nu=None)
+        fitted = clone(model).set_params(C=cost, nu=None, surface="ball")
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="radius_sq_")  # such a ball is refused below
             fitted.fit(X, y)
