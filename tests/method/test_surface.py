@@ -146,6 +146,23 @@ def test_a_ball_moves_by_at_most_its_multiplier_times_the_diameter(p):
             assert np.sqrt(max(step @ K @ step, 0.0)) <= full.alpha_[i] * farthest + 1e-6
 
 
+@pytest.mark.parametrize("p", [1.0, 2.0])
+def test_the_surface_with_a_guarantee(p):
+    # Statement 3 of the book's theorem: at most nu, and nearer than infinity where the kernel is
+    # wide; a surface at the same quantile of the plain distances rejects more than nu.
+    nu, n, diameter, guaranteed, plain = 0.2, 60, np.sqrt(2.0), [], []
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        X, new = rng.normal(size=(n, 2)), rng.normal(size=(500, 2))
+        model = LpSVDD(p=p, C=1.0 / (nu * n) if p == 1.0 else 0.1, gamma=0.1).fit(X)
+        to_centre, to_new = (np.sqrt(-model.score_samples(rows)) for rows in (X, new))
+        rank = int(np.ceil((1.0 - nu) * (n + 1))) - 1
+        farthest = np.sort(to_centre + model.alpha_ * diameter)[rank]
+        guaranteed.append(np.mean(to_new > farthest + model.alpha_.max() * diameter))
+        plain.append(np.mean(to_new > np.sort(to_centre)[rank]))
+    assert 0.01 < np.mean(guaranteed) < nu < np.mean(plain) + 0.02
+
+
 @pytest.mark.parametrize("p", [1.0, 1.2, 2.0])
 @pytest.mark.parametrize("gamma", [0.05, 0.5])
 def test_a_weight_counts_copies(p, gamma):
