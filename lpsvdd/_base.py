@@ -201,6 +201,7 @@ class KernelOneClass(KernelInput, OutlierMixin, BaseEstimator):
             # P(new score < k-th smallest of m) <= (k - 1 + 1)/(m + 1) with k counted from 1.
             k = int(np.floor(level * (len(scores) + 1) + 1e-12))
             self.offset_ = float(scores[k - 1]) if k >= 1 else -np.inf
+        self.surface_ = "held-out"
         return self
 
     # -- for subclasses ---------------------------------------------------------------------

@@ -28,6 +28,7 @@ from lpsvdd.solver._choice import available_memory, prefers_landmarks
 from lpsvdd.solver._landmark_choice import DEFAULT, POOL, choose_landmarks
 from lpsvdd.solver._landmarks import MEMORY, LandmarkSolver, Restricted, distances
 from lpsvdd.solver._share import costs_of, search, solve_share
+from lpsvdd.surface import LARGEST
 
 if TYPE_CHECKING:
     from lpsvdd.estimators import LpSVDD
@@ -104,7 +105,7 @@ def fit_landmarks(model: LpSVDD, X, y, sample_weight) -> None:
     model.restricted_gap_ = found.gap
     model.duality_gap_, model.gap_kind_ = solver.exact_gap(found, model.certificate)
     model.n_iter_ = max(1, found.n_iter)
-    _set_threshold(model)
+    _set_threshold(model, everything)
 
 
 def _silent(line: str) -> None:
@@ -283,9 +284,18 @@ def around_the_surface(radius: float, d: np.ndarray, y: np.ndarray) -> float:
     return float(max([radius, *d[on_surface]])) + 1e-13 * float(d.max())
 
 
-def _set_threshold(model: LpSVDD) -> None:
-    if model.contamination is None:
+def _set_threshold(model: LpSVDD, everything: ArrayBlocks | DaskBlocks) -> None:
+    model.surface_ = model._surface()
+    if model.surface_ == "ball":
         model.offset_ = -model.surface_sq_
+        return
+    if model.surface_ == "leave-one-out":
+        K = None
+        if len(model.support_) <= LARGEST:
+            rows = np.asarray(everything.take(model.support_), dtype=np.float64)
+            rows = rows - getattr(model, "centre_", 0.0) if model.kernel == "linear" else rows
+            K = kernel_matrix(rows, **model._kernel_options())
+        model.offset_ = model._offset_without(model.distance_fit_, K)
         return
     targets = model.y_fit_ > 0
     weights = None if model.weight_fit_ is None else model.weight_fit_[targets]

@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 from scipy.spatial.distance import cdist
+from sklearn.metrics.pairwise import linear_kernel
 from sklearn.utils import gen_batches
 
 from lpsvdd._base import KernelOneClass
@@ -24,9 +25,11 @@ from lpsvdd.solver._choice import choose
 from lpsvdd.solver._rows import Rows
 from lpsvdd.solver._share import check_share, costs_of, solve_share, solve_share_large
 from lpsvdd.solver._working_set import solve_working_set
+from lpsvdd.surface import LARGEST, SURFACES, surface_at
 
 BLOCK = 4_000_000  # kernel values held at once while scoring
 DEFAULT_SHARE = 0.1  # nu, where neither C nor nu is given
+ROUNDING = 1e-12  # of squared distances, relative to the kernel values they are made of
 LARGE = {"working-set": solve_working_set}
 """Solvers that take ``Rows`` in place of a matrix, with the signature of ``solve_working_set``."""
 
@@ -65,9 +68,14 @@ class LpSVDD(KernelOneClass):
         paper's width); "scale" and "auto" are scikit-learn's.
     degree, coef0 : float
         Of the poly kernel (gamma <x, z> + coef0)^degree.
+    surface : {"auto", "ball", "leave-one-out"}, default="auto"
+        Where ``predict`` draws the line. "ball": at the ball's own surface. "leave-one-out": where
+        a new target is rejected with probability about nu (C given: about 0.1), estimated from
+        the distance of each target to the ball without it, see :mod:`lpsvdd.surface`. "auto":
+        "ball" where C is given, otherwise "leave-one-out".
     contamination : float in (0, 0.5], optional
-        None: the threshold is the ball's surface. A number: the threshold is that quantile of the
-        scores of the positive training samples.
+        A number: the threshold is that quantile of the scores of the positive training samples,
+        whatever ``surface`` says.
     tol : float, default=1e-9
         Relative duality gap to reach.
     max_iter : int, default=200
@@ -113,11 +121,13 @@ class LpSVDD(KernelOneClass):
         The cost in use: C, or the one that was found for nu.
     nu_ : float or None
         The share in use; None where C was given.
+    surface_ : {"ball", "leave-one-out", "contamination", "held-out"}
+        What the threshold is; "held-out" after ``rethreshold``.
     surface_sq_ : float
-        Squared radius of the surface: radius_sq_, except where no C leaves just a share nu outside
-        because more samples touch the ball. Then it lies a thousandth of their spread further out.
+        Squared radius of the ball's surface: radius_sq_, except where no C leaves just a share nu
+        outside because more samples touch the ball; then a thousandth of their spread further out.
     offset_ : float
-        decision_function = score_samples - offset_; with contamination=None it is -surface_sq_.
+        decision_function = score_samples - offset_; -surface_sq_ where ``surface_`` is "ball".
     duality_gap_ : float
         (P - D)/(1 + |P|) of the scaled problem, always that of the exact kernel. With landmarks it
         bounds what the restriction costs too; NaN if it was not asked for.
@@ -176,6 +186,7 @@ class LpSVDD(KernelOneClass):
         gamma="quarter-mean-distance",
         degree=3,
         coef0=1.0,
+        surface="auto",
         contamination=None,
         tol=1e-9,
         max_iter=200,
@@ -193,6 +204,7 @@ class LpSVDD(KernelOneClass):
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
+        self.surface = surface
         self.contamination = contamination
         self.tol = tol
         self.max_iter = max_iter
@@ -272,6 +284,7 @@ class LpSVDD(KernelOneClass):
 
     def _fit_kernel(self, K, y, sample_weight) -> None:
         self.weight_fit_ = sample_weight
+        self.surface_ = self._surface()
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         kept = np.flatnonzero(weight > 0.0)
         part: np.ndarray | Gram | Rows
@@ -312,11 +325,11 @@ class LpSVDD(KernelOneClass):
         self._warn_of_empty_ball(stacklevel=5)
 
     def _warn_of_empty_ball(self, stacklevel: int) -> None:
-        if self.surface_sq_ <= 0.0 and self.contamination is None:
+        if self.surface_sq_ <= 0.0 and self._surface() == "ball":
             warnings.warn(
                 f"radius_sq_ = {self.radius_sq_:.4g} <= 0: no point lies inside the ball, so "
                 "predict gives -1 everywhere (scores still rank). Raise C (or lower nu), or set "
-                "the threshold by contamination= or rethreshold().",
+                "the threshold by surface=, contamination= or rethreshold().",
                 UserWarning,
                 stacklevel=stacklevel,
             )
@@ -391,8 +404,40 @@ class LpSVDD(KernelOneClass):
     def _score_linear(self, X):
         return -np.einsum("ij,ij->i", X - self.centre_, X - self.centre_)
 
+    # -- the threshold -------------------------------------------------------------------------
+
+    def _surface(self) -> str:
+        """The surface that ``fit`` draws."""
+        if self.contamination is not None:
+            return "contamination"
+        if self.surface != "auto":
+            return self.surface
+        return "leave-one-out" if self._share() is not None else "ball"
+
     def _natural_offset(self, K) -> float:
-        return -self.surface_sq_
+        if self.surface_ == "ball":
+            return -self.surface_sq_
+        return self._offset_without(-self._training_scores(K), self._support_kernel(K))
+
+    def _offset_without(self, distances, support_kernel) -> float:
+        """Of the leave-one-out surface."""
+        squared = surface_at(
+            distances, self.alpha_, self._share() or DEFAULT_SHARE, p=self.p, y=self.y_fit_,
+            weight=self.weight_fit_, slack=self.slack_, kernel_of_support=support_kernel,
+        )  # fmt: skip
+        # A row on the surface is accepted, and so is its equal, whose distance is rounded anew.
+        size = distances.max() if self.kernel == "linear" else np.abs(self.diag_fit_).max()
+        return -float(squared + ROUNDING * size)
+
+    def _support_kernel(self, K):
+        rows = self.support_
+        if len(rows) > LARGEST:
+            return None
+        if self.kernel == "linear":  # about the centre: nothing is lost far from the origin
+            return linear_kernel(self.X_fit_[rows] - self.centre_)
+        if isinstance(K, Rows) and self.kernel != "precomputed":
+            return kernel_matrix(self.X_fit_[rows], **self._kernel_options())
+        return (K.X if isinstance(K, Rows) else K)[np.ix_(rows, rows)]
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -402,6 +447,8 @@ class LpSVDD(KernelOneClass):
         if self.solver not in solvers:
             raise ValueError(f"solver must be one of {solvers}, got {self.solver!r}")
         check_landmark_parameters(self)
+        if self.surface not in SURFACES:
+            raise ValueError(f"surface must be one of {SURFACES}, got {self.surface!r}")
         for name in ("C", "C_neg"):
             value = getattr(self, name)
             if value is None:

@@ -32,7 +32,7 @@ class WeightedLpSVDD(LpSVDD):
         ``k`` and ``lam`` for "global-local", and ``negatives`` ("unit" or "class") for all.
     p, C, C_neg, nu
         As in `LpSVDD`, but p = 1 unless given; the share nu counts samples with their weights.
-    kernel, gamma, degree, coef0, contamination, tol, max_iter
+    kernel, gamma, degree, coef0, surface, contamination, tol, max_iter
         As in `LpSVDD`. With a precomputed kernel, "density" uses feature-space distances.
 
     Attributes
@@ -74,13 +74,15 @@ class WeightedLpSVDD(LpSVDD):
         gamma="quarter-mean-distance",
         degree=3,
         coef0=1.0,
+        surface="auto",
         contamination=None,
         tol=1e-9,
         max_iter=200,
     ):
         super().__init__(
             p, C, C_neg, nu=nu, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0,
-            contamination=contamination, tol=tol, max_iter=max_iter, solver="dense",
+            surface=surface, contamination=contamination, tol=tol, max_iter=max_iter,
+            solver="dense",
         )  # fmt: skip
         self.weighting = weighting
         self.weighting_params = weighting_params

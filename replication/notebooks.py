@@ -54,7 +54,7 @@ def find(selector: str, root: Path) -> Path:
 
 def sources(root: Path) -> list[Path]:
     """All tracked notebooks in reading order."""
-    return sorted((root / "notebooks").glob("[0-9][0-9]_*.ipynb"))
+    return sorted((root / "notebooks").glob("*.ipynb"))
 
 
 def profile_parameters(profile: str, notebook: Path) -> dict[str, Any]:

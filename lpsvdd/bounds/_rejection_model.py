@@ -88,10 +88,10 @@ def rejection_risk_of(
 def determining_points(model: LpSVDD, *, counted: ArrayLike | None = None) -> Determining:
     """Count the positive training points that determine the ball of a fitted model."""
     check_is_fitted(model)
-    if model.offset_ != -model.surface_sq_:
+    if model.surface_ != "leave-one-out" and model.offset_ != -model.surface_sq_:
         raise ValueError(
-            "the risk of rejection is known for the ball's surface only, and contamination=, "
-            "rethreshold() or nu= moved the threshold; give C instead"
+            "the risk of rejection is known for the ball's surface only, and contamination= or "
+            "rethreshold() moved the threshold; leave it at surface='ball'"
         )
     kept = model.y_fit_ > 0
     if model.weight_fit_ is not None:
@@ -125,6 +125,11 @@ def determining_points(model: LpSVDD, *, counted: ArrayLike | None = None) -> De
 def unmet_conditions(model: LpSVDD) -> list[str]:
     """Conditions of the theorem that a fitted model is seen not to meet, one sentence each."""
     found = learnt_kernel(model)
+    if model.surface_ == "leave-one-out":
+        found.append(
+            "the interval is that of the ball's own surface, and predict uses the leave-one-out "
+            "surface, which rejects about a share nu; surface='ball' makes them the same"
+        )
     if getattr(model, "landmarks_chosen_", False):
         found.append(
             "the landmarks were chosen from the sample; the theorem asks for landmarks fixed "
@@ -223,7 +228,7 @@ def cost_for_rate(
     costs = sorted({float(cost) for cost in costs}, reverse=True)
     chosen = None
     for cost in costs:
-        fitted = clone(model).set_params(C=cost, nu=None)
+        fitted = clone(model).set_params(C=cost, nu=None, surface="ball")
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="radius_sq_")  # such a ball is refused below
             fitted.fit(X, y)

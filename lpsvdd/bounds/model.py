@@ -1,8 +1,8 @@
 r"""The bounds of a fitted LpSVDD.
 
 The corrected theorem holds for every centre in the ball and every threshold at once, so it covers
-the threshold the model really uses: T = -offset_, which is R^2 unless `contamination` or
-`rethreshold` moved it. The slacks below are therefore max(0, y_i (f(x_i) - T)).
+the threshold the model really uses: T = -offset_, which is R^2 unless `surface`,
+`contamination` or `rethreshold` moved it. The slacks below are therefore max(0, y_i (f(x_i) - T)).
 """
 
 from __future__ import annotations

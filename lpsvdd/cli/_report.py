@@ -100,5 +100,7 @@ def model_lines(svdd: Any) -> list[str]:
         threshold = f"every row is rejected; {remedy}"
         if svdd.contamination is not None:
             threshold = "the threshold is the quantile of --contamination instead"
+        elif svdd.surface_ != "ball":
+            threshold = f"the threshold is the {svdd.surface_} surface instead"
         lines.insert(3, line("", f"R^2 <= 0: no point is inside the ball; {threshold}"))
     return lines

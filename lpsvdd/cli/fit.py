@@ -119,7 +119,7 @@ def fit(
     nu: Annotated[
         float | None,
         typer.Option(
-            help="Share of targets outside, instead of --C; 0.1 if neither is given.",
+            help="Share of new targets to reject, instead of --C; 0.1 if neither is given.",
             rich_help_panel=MODEL,
         ),
     ] = None,
@@ -144,7 +144,7 @@ def fit(
     contamination: Annotated[
         float | None,
         typer.Option(
-            help="Share of the targets to reject; without it the ball decides.",
+            help="Share of the fitted targets to reject; without it --nu or the ball decides.",
             rich_help_panel=MODEL,
         ),
     ] = None,

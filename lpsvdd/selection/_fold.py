@@ -65,7 +65,8 @@ class FoldModel(LpSVDD):
     def fit_fold(self, fold: Fold) -> FoldModel:
         """Fit to the rows of the fold with the width ``gamma``, a number."""
         self.fold_, width = fold, self.gamma
-        self.set_params(kernel="precomputed")
+        # Criteria that count rejections mean those of the ball itself.
+        self.set_params(kernel="precomputed", surface="ball")
         self.fit(np.exp(-width * fold.training_distances))
         self.gamma_ = width
         return self

@@ -55,7 +55,7 @@ def test_a_ring_gets_a_narrow_kernel_and_its_hole_is_outside():
     )
     assert found > 0.99 and found > plain
     assert np.mean(model.predict(hole) < 0) > 0.95
-    assert np.mean(model.predict(rows) < 0) == pytest.approx(0.1, abs=1.5 / 150)
+    assert np.mean(model.predict(normal) < 0) == pytest.approx(0.1, abs=0.08)  # new rows
 
 
 def test_results_have_the_layout_of_grid_search():
@@ -105,7 +105,7 @@ def test_any_function_of_fold_model_and_held_out_rows_may_judge():
 def test_the_model_of_a_fold_is_the_model_of_its_rows():
     fold = Fold(X[:60], X[60:], seed=0)
     quick = FoldModel(nu=0.2, gamma=0.4).fit_fold(fold)
-    plain = LpSVDD(nu=0.2, gamma=0.4).fit(X[:60])
+    plain = LpSVDD(nu=0.2, gamma=0.4, surface="ball").fit(X[:60])
     for points in (fold.held_out, fold.all_outliers, X[:7], X[60:]):
         for _ in range(2):  # computed and kept
             assert np.array_equal(quick.score_samples(points), plain.score_samples(points))

@@ -148,7 +148,7 @@ def test_shares_that_make_no_sense_are_refused(nu):
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
 @pytest.mark.parametrize("p", [1.2, 2.0, 5.0])
 def test_the_estimator_rejects_a_share_nu_of_its_rows(p, kernel):
-    model = LpSVDD(p=p, nu=0.2, kernel=kernel).fit(X)
+    model = LpSVDD(p=p, nu=0.2, kernel=kernel, surface="ball").fit(X)
     assert abs((model.predict(X) < 0).sum() - 24) <= 1
     again = LpSVDD(p=p, C=model.C_, kernel=kernel).fit(X)
     assert again.score_samples(X) == pytest.approx(model.score_samples(X), rel=1e-6)
@@ -157,7 +157,7 @@ def test_the_estimator_rejects_a_share_nu_of_its_rows(p, kernel):
 def test_the_estimator_counts_weights_and_positives():
     weight = RNG.uniform(0.0, 3.0, size=120)
     weight[:5] = 0.0
-    model = LpSVDD(p=2.0, nu=0.2).fit(NEAR, Y, sample_weight=weight)
+    model = LpSVDD(p=2.0, nu=0.2, surface="ball").fit(NEAR, Y, sample_weight=weight)
     rejected = (model.predict(NEAR) < 0) & (Y > 0)
     share_outside = weight[rejected].sum() / weight[Y > 0].sum()
     assert share_outside == pytest.approx(0.2, abs=3.0 / weight[Y > 0].sum())

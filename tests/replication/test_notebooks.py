@@ -252,7 +252,7 @@ def test_every_notebook_is_in_the_table_of_contents():
     assert [source.stem for source in SOURCES if f"notebooks/{source.stem}\n" not in listed] == []
 
 
-@pytest.mark.parametrize("name", ["12_tutorial"])
+@pytest.mark.parametrize("name", ["12_tutorial", "rate"])
 def test_chapters_for_users_need_the_method_alone(name: str, root: Path) -> None:
     cells = json.loads((root / "notebooks" / f"{name}.ipynb").read_text())["cells"]
     code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")

@@ -1,0 +1,169 @@
+r"""A surface that keeps its rate: distances of the targets to the ball that has not seen them.
+
+A ball lies where its own rows are, so it rejects more new rows than old ones. Let
+
+.. math::
+
+    s(x) = \sum_j \beta_j \|\phi(x) - \phi(x_j)\|^2 = \|\phi(x) - a\|^2 + V,
+    \qquad \beta_j = y_j \alpha_j, \quad V = \sum_j \beta_j \|\phi(x_j) - a\|^2,
+
+the mean squared distance to the rows that hold the centre. It ranks as the distance to the centre
+does, and it shows what is wrong with a training row: that mean counts its distance to itself, 0.
+The surface is the quantile, at level 1 - nu, of the :math:`s_i` of the targets without row i.
+
+*First order.* Leave row i out of the mean: :math:`s_i / (1 - \alpha_i)`. Rows near i, which would
+take over its weight, are not asked; so this is too large.
+
+*Second order.* Take row i's weight away and move the other weights of the support by one Newton
+step on the optimality conditions :math:`k_{jj} - 2 (K\beta)_j - \rho = y_j \zeta_j`,
+:math:`\sum_j \beta_j = 1`, with stiffness :math:`\zeta'_j = \zeta_j / ((p - 1) \alpha_j)` (at p = 1
+none on the surface, and rows at the bound do not move). With N the inverse of
+
+.. math::
+
+    \begin{pmatrix} 2K + \operatorname{diag}\zeta' & 1 \\ 1^\top & 0 \end{pmatrix},
+
+one factorisation gives all: row i resists by :math:`g_i = 1/N_{ii} - \zeta'_i`, and taking
+:math:`\alpha_i` away raises :math:`s_i` by :math:`\alpha_i (g_i - (N_{0i} + (Nk)_i)/N_{ii})`, k the
+diagonal of K and 0 the last row. Rows with :math:`\alpha_i = 0` do not move the ball.
+
+The proofs of what is guaranteed are in the book, "A rate for new rows".
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_triangular
+
+SURFACES = ("auto", "ball", "leave-one-out")
+LARGEST = 3_000
+"""Support rows up to which the second order is computed: a factorisation of that size."""
+STIFF = 1e6  # stiffness of a row that does not move; the unit is the largest kernel value
+JITTER = 1e-10  # stiffness of all, as equal rows make K singular
+ON_SURFACE = 1e-8  # slack that counts as none at p = 1, the same unit
+
+
+def surface_at(
+    distances: np.ndarray,
+    alpha: np.ndarray,
+    nu: float,
+    *,
+    p: float,
+    y: np.ndarray | None = None,
+    weight: np.ndarray | None = None,
+    slack: np.ndarray | None = None,
+    kernel_of_support: np.ndarray | None = None,
+) -> float:
+    """Squared radius that a share ``nu`` of new targets exceeds.
+
+    Parameters
+    ----------
+    distances : squared distances of the training rows to the centre.
+    alpha : their multipliers, y'alpha = 1.
+    nu : wanted rate, in (0, 1].
+    p : exponent of the slack.
+    y : labels +1 and -1; None: all targets. The rate is that of targets.
+    weight : sample weights, None: 1 each. A weight counts copies, of which one is left out; a row
+        of weight 0 is not there.
+    slack : of the rows, and ``kernel_of_support``: kernel values among ``flatnonzero(alpha)``.
+        With both the second order is used, otherwise the first.
+    """
+    y = np.ones(len(alpha)) if y is None else y
+    weight = np.ones(len(alpha)) if weight is None else weight
+    mean = float((y * alpha) @ distances)
+    without = leave_one_out(
+        distances + mean, alpha, p=p, y=y, weight=weight, slack=slack, K=kernel_of_support
+    )
+    counted = (y > 0.0) & (weight > 0.0)
+    return upper_quantile(without[counted], nu, weight[counted]) - mean
+
+
+def leave_one_out(
+    s: np.ndarray,
+    alpha: np.ndarray,
+    *,
+    p: float,
+    y: np.ndarray,
+    weight: np.ndarray,
+    slack: np.ndarray | None = None,
+    K: np.ndarray | None = None,
+) -> np.ndarray:
+    """Mean squared distances of the targets to the support of a ball without them.
+
+    ``s`` are those with them; negatives keep theirs. Where nothing is left without a row (all the
+    weight is its own) it gets the largest of the other rows.
+    """
+    copies = np.maximum(weight, 1.0)
+    rest = 1.0 - alpha / copies
+    with np.errstate(divide="ignore", invalid="ignore"):
+        first = np.where(rest > 1e-12, s / rest, np.inf)
+    without = np.where(y > 0.0, first, s)
+    rows = np.flatnonzero(alpha)
+    if K is not None and slack is not None and len(rows) > 1:
+        beta, price = (y * alpha)[rows], alpha[rows] / weight[rows]
+        moved = s[rows] + _rise(K, p, beta, price, slack[rows], copies[rows])
+        # Nobody comes nearer by leaving; a step that asks for negative weights may go too far.
+        moved = np.clip(moved, s[rows], first[rows])
+        without[rows] = np.where(beta > 0.0, moved, s[rows])
+    finite = np.isfinite(without)
+    return np.where(finite, without, without[finite].max(initial=float(s.max())))
+
+
+def _rise(K, p, beta, price, slack, copies) -> np.ndarray:
+    """How much s_i grows when one copy of row i is taken away, by the Newton step.
+
+    Infinite, which leaves the first order, where the step cannot be computed.
+    """
+    rows = K.mean(axis=1)
+    K = K - rows[:, None] - rows + rows.mean()  # no origin is special, but rounding favours this
+    unit = float(np.abs(K).max())
+    if unit < np.finfo(float).tiny / JITTER:  # all rows are the same
+        return np.zeros(len(K))
+    K, slack = K / unit, slack / unit
+    stiffness = _stiffness(p, beta, price, slack)
+    A = 2.0 * K
+    A[np.diag_indices_from(A)] += stiffness
+    try:
+        factor = cholesky(A, lower=True, overwrite_a=True, check_finite=False)
+    except LinAlgError:
+        return np.full(len(K), np.inf)
+    diagonal = K.diagonal()
+    both = np.column_stack([np.ones(len(K)), diagonal])
+    u, v = cho_solve((factor, True), both, check_finite=False).T
+    root = solve_triangular(factor, np.eye(len(K)), lower=True, check_finite=False)
+    total = u.sum()
+    n_ii = np.einsum("ij,ij->j", root, root) - u**2 / total
+    n_ii = np.maximum(n_ii, 1.0 / (2.0 * STIFF))  # rounding, where one row holds all
+    resistance = np.maximum(1.0 / n_ii - stiffness, 0.0)
+    # Its copies, each w times as stiff, take over what they can.
+    taken = beta * stiffness / ((copies - 1.0) * resistance + copies * stiffness)
+    rise = resistance - (u / total + v - u * (u @ diagonal) / total) / n_ii
+    return unit * taken * rise
+
+
+def _stiffness(p, beta, price, slack) -> np.ndarray:
+    """Derivative of a row's slack by its multiplier, in the unit of K."""
+    if p > 1.0:
+        return np.minimum(slack / ((p - 1.0) * np.abs(beta)), STIFF) + JITTER
+    bound = slack > ON_SURFACE
+    for same in (beta > 0.0, beta < 0.0):  # one price is paid at the bound, on the surface too
+        if (bound & same).any():
+            bound |= same & (price >= (1.0 - 1e-6) * price[bound & same].max())
+    return np.where(bound, STIFF, 0.0) + JITTER
+
+
+def upper_quantile(values: np.ndarray, nu: float, weights: np.ndarray | None = None) -> float:
+    r"""The value that a new one exceeds with probability nu: rank (1 - nu)(n + 1) of n values.
+
+    A new value falls above the k-th smallest of n with probability 1 - k/(n + 1) (no ties). Between
+    two ranks the line through both is taken; ranks above n are n and those below 1 are 1. Weights
+    count copies; where they are less than one on average they cannot, and are scaled to one.
+    """
+    order = np.argsort(values)
+    weights = np.ones(len(values)) if weights is None else weights[order]
+    copies = np.cumsum(weights * max(1.0, len(values) / weights.sum()))
+    rank = min(max((1.0 - nu) * (copies[-1] + 1.0), 1.0), max(copies[-1], 1.0))
+    below = np.floor(rank + 1e-9)
+    index = np.searchsorted(copies, [below - 1e-9, below + 1.0 - 1e-9])
+    low, high = values[order[np.minimum(index, len(values) - 1)]]
+    return float(low + max(rank - below, 0.0) * (high - low))

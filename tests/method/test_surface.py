@@ -1,0 +1,274 @@
+"""The leave-one-out surface: the rate on new rows, the formula against refits, every odd case."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import lpsvdd
+from lpsvdd import LpSVDD, LpSVDDCV, estimators
+from lpsvdd.bounds import AssumptionWarning
+from lpsvdd.kernels import kernel_matrix
+from lpsvdd.surface import leave_one_out, surface_at, upper_quantile
+
+SOURCES = {
+    "normal": lambda rng, n: rng.normal(size=(n, 3)),
+    "uniform": lambda rng, n: rng.uniform(-1.0, 1.0, size=(n, 2)),
+    "heavy tails": lambda rng, n: rng.standard_t(3, size=(n, 4)),
+    "two clouds": lambda rng, n: rng.normal(size=(n, 2)) + 6.0 * rng.integers(0, 2, size=(n, 1)),
+    "counts": lambda rng, n: rng.poisson(3.0, size=(n, 4)).astype(float),
+}
+
+
+def rejected(model, rows) -> float:
+    return float(np.mean(model.predict(rows) < 0))
+
+
+def distances_without(X, p, cost, gamma) -> np.ndarray:
+    """Mean squared distance of each row to the support of the ball of the others, by refits."""
+    K = kernel_matrix(X, kernel="rbf", gamma=gamma)
+    found = np.empty(len(X))
+    for i in range(len(X)):
+        others = np.delete(np.arange(len(X)), i)
+        ball = LpSVDD(p=p, C=cost, gamma=gamma).fit(X[others])
+        found[i] = 2.0 - 2.0 * K[i, others] @ ball.alpha_
+    return found
+
+
+def both_orders(model, X) -> tuple[np.ndarray, np.ndarray]:
+    """What the module says: first and second order."""
+    d = -model.score_samples(X)
+    given = {"p": model.p, "y": np.ones(len(X)), "weight": np.ones(len(X))}
+    s = d + model.alpha_ @ d
+    K = kernel_matrix(X[model.support_], kernel="rbf", gamma=model.gamma_)
+    first = leave_one_out(s, model.alpha_, **given)
+    return first, leave_one_out(s, model.alpha_, slack=model.slack_, K=K, **given)
+
+
+# -- the rate ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("p", [1.0, 1.2, 2.0, 5.0])
+@pytest.mark.parametrize("source", SOURCES)
+def test_new_rows_are_rejected_at_the_wanted_rate(source, p):
+    draw, rates = SOURCES[source], []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X, new = draw(rng, 150), draw(rng, 2_000)
+        for gamma in ("quarter-mean-distance", "scale", 0.05):
+            rates.append(rejected(LpSVDD(p=p, nu=0.1, gamma=gamma).fit(X), new))
+    assert 0.06 < np.mean(rates) < 0.14
+
+
+def test_the_balls_own_surface_does_not_keep_it():
+    rng = np.random.default_rng(0)
+    X, new = rng.normal(size=(100, 8)), rng.normal(size=(2_000, 8))
+    assert rejected(LpSVDD(surface="ball").fit(X), new) > 0.5
+    assert rejected(LpSVDD().fit(X), new) < 0.2
+
+
+@pytest.mark.parametrize("nu", [0.02, 0.3, 0.7])
+def test_other_rates(nu):
+    rng = np.random.default_rng(1)
+    X, new = rng.normal(size=(400, 2)), rng.normal(size=(4_000, 2))
+    assert rejected(LpSVDD(nu=nu).fit(X), new) == pytest.approx(nu, abs=0.02 + 0.1 * nu)
+
+
+def test_the_rate_survives_the_choice_of_the_width():
+    rates = []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        X, new = rng.normal(size=(90, 3)), rng.normal(size=(2_000, 3))
+        rates.append(rejected(LpSVDDCV(random_state=seed).fit(X), new))
+    assert 0.04 < np.mean(rates) < 0.18
+
+
+@pytest.mark.parametrize("p", [1.0, 1.2, 2.0])
+def test_the_rate_concerns_targets_and_not_labelled_outliers(p):
+    rng = np.random.default_rng(2)
+    X = np.vstack([rng.normal(size=(200, 2)), rng.normal(scale=3.0, size=(60, 2))])
+    y = np.repeat([1, -1], [200, 60])
+    assert rejected(LpSVDD(p=p).fit(X, y), rng.normal(size=(4_000, 2))) == pytest.approx(
+        0.1, abs=0.05
+    )
+
+
+# -- the formula ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("p", "cost"), [(2.0, 0.5), (1.0, 0.5)])
+def test_the_second_order_is_exact_where_the_support_stays(p, cost):
+    # p = 2: the conditions are linear on the support. p = 1: all rows are on the surface, none at
+    # its bound. So one Newton step is the refit.
+    X = np.random.default_rng(3).normal(size=(25, 3))
+    model = LpSVDD(p=p, C=cost, gamma=3.0).fit(X)
+    assert len(model.support_) == len(X)
+    exact = distances_without(X, p, cost, 3.0)
+    first, second = both_orders(model, X)
+    assert np.abs(second - exact).max() < 1e-6
+    assert np.abs(first - exact).max() > 1e-3
+
+
+@pytest.mark.parametrize("p", [1.0, 1.2, 2.0, 5.0])
+@pytest.mark.parametrize("gamma", [0.1, 0.4])
+def test_the_second_order_is_nearer_to_refits_than_the_first(p, gamma):
+    X = np.random.default_rng(4).normal(size=(60, 3))
+    model = LpSVDD(p=p, nu=0.1, gamma=gamma).fit(X)
+    exact = distances_without(X, p, model.C_, gamma)
+    first, second = both_orders(model, X)
+    support = model.support_
+    assert np.abs(second - exact)[support].mean() < 0.6 * np.abs(first - exact)[support].mean()
+    assert (exact <= first + 1e-6).all()
+
+
+def test_the_mean_of_the_others():
+    # nu = 1 at p = 1: the centre is the mean, and so it is without a row, in both orders.
+    X = np.random.default_rng(5).normal(size=(20, 2))
+    model = LpSVDD(p=1.0, nu=1.0, gamma=0.7).fit(X)
+    K = kernel_matrix(X, kernel="rbf", gamma=0.7)
+    exact = 2.0 - 2.0 * (K.sum(axis=1) - 1.0) / 19.0
+    for found in both_orders(model, X):
+        assert found == pytest.approx(exact, abs=1e-5)
+
+
+@pytest.mark.parametrize("p", [1.0, 1.5, 4.0])
+def test_a_ball_moves_by_at_most_its_multiplier_times_the_diameter(p):
+    # The lemma behind the guarantee, for every row of two samples.
+    for seed in range(2):
+        X = np.random.default_rng(seed).normal(size=(20, 2))
+        K = kernel_matrix(X, kernel="rbf", gamma=0.5)
+        full = LpSVDD(p=p, C=0.2, gamma=0.5).fit(X)
+        for i in range(20):
+            others = np.delete(np.arange(20), i)
+            step = full.alpha_.copy()
+            step[others] -= LpSVDD(p=p, C=0.2, gamma=0.5).fit(X[others]).alpha_
+            farthest = np.sqrt(2.0 - 2.0 * K[i].min())
+            assert np.sqrt(max(step @ K @ step, 0.0)) <= full.alpha_[i] * farthest + 1e-6
+
+
+@pytest.mark.parametrize("p", [1.0, 2.0])
+def test_the_surface_with_a_guarantee(p):
+    # Statement 3 of the book's theorem: at most nu, and nearer than infinity where the kernel is
+    # wide; a surface at the same quantile of the plain distances rejects more than nu.
+    nu, n, diameter, guaranteed, plain = 0.2, 60, np.sqrt(2.0), [], []
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        X, new = rng.normal(size=(n, 2)), rng.normal(size=(500, 2))
+        model = LpSVDD(p=p, C=1.0 / (nu * n) if p == 1.0 else 0.1, gamma=0.1).fit(X)
+        to_centre, to_new = (np.sqrt(-model.score_samples(rows)) for rows in (X, new))
+        rank = int(np.ceil((1.0 - nu) * (n + 1))) - 1
+        farthest = np.sort(to_centre + model.alpha_ * diameter)[rank]
+        guaranteed.append(np.mean(to_new > farthest + model.alpha_.max() * diameter))
+        plain.append(np.mean(to_new > np.sort(to_centre)[rank]))
+    assert 0.01 < np.mean(guaranteed) < nu < np.mean(plain) + 0.02
+
+
+@pytest.mark.parametrize("p", [1.0, 1.2, 2.0])
+@pytest.mark.parametrize("gamma", [0.05, 0.5])
+def test_a_weight_counts_copies(p, gamma):
+    rng = np.random.default_rng(6)
+    X, copies = rng.normal(size=(40, 3)), rng.integers(0, 4, size=40)
+    weighted = LpSVDD(p=p, gamma=gamma).fit(X, sample_weight=copies)
+    copied = LpSVDD(p=p, gamma=gamma).fit(np.repeat(X, copies, axis=0))
+    assert weighted.offset_ == pytest.approx(copied.offset_, abs=1e-6)
+
+
+def test_weights_below_one_are_no_counts():
+    X = np.random.default_rng(7).normal(size=(80, 2))
+    small = LpSVDD(p=1.0).fit(X, sample_weight=np.full(80, 0.01))
+    assert small.offset_ == pytest.approx(LpSVDD(p=1.0).fit(X).offset_, abs=1e-7)
+
+
+def test_the_origin_does_not_matter():
+    X = np.random.default_rng(8).normal(size=(60, 2))
+    here, there = (LpSVDD(kernel="linear").fit(X + far) for far in (0.0, 1e5))
+    assert there.offset_ == pytest.approx(here.offset_, rel=1e-6)
+
+
+def test_a_quantile_by_hand():
+    values = np.array([5.0, 1.0, 4.0, 2.0, 3.0])
+    assert upper_quantile(values, 0.5) == 3.0  # rank 3 of 5
+    assert upper_quantile(values, 0.25) == 4.5  # rank 4.5
+    assert upper_quantile(values, 0.01) == 5.0  # beyond the last
+    assert upper_quantile(values, 1.0) == 1.0
+    assert upper_quantile(np.array([1.0, 9.0]), 0.5, np.array([4.0, 1.0])) == 1.0
+    assert upper_quantile(np.array([1.0, 9.0]), 0.2, np.array([4.0, 1.0])) == pytest.approx(7.4)
+
+
+# -- odd cases -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("p", [1.0, 1.2, 2.0, 5.0])
+def test_one_row_two_rows_and_equal_rows(p):
+    one = LpSVDD(p=p).fit([[1.0, 2.0]])
+    assert one.predict([[1.0, 2.0], [3.0, 2.0]]).tolist() == [1, -1]
+    two = LpSVDD(p=p, kernel="linear").fit([[0.0], [2.0]])
+    # Without one row the other is the centre: s = 4 and V = 1, so the squared radius is 3.
+    assert two.offset_ == pytest.approx(-3.0, abs=1e-6)
+    same = LpSVDD(p=p).fit(np.ones((6, 2)))
+    assert same.predict([[1.0, 1.0], [2.0, 1.0]]).tolist() == [1, -1]
+
+
+def test_rows_with_a_twin_are_not_rejected():
+    atoms = np.random.default_rng(9).normal(size=(5, 2))
+    for p in (1.0, 1.5, 2.0):
+        model = LpSVDD(p=p).fit(np.repeat(atoms, 6, axis=0))
+        assert (model.predict(atoms) == 1).all()
+
+
+def test_all_the_weight_on_one_row_gives_no_infinite_surface():
+    assert surface_at(np.array([0.0, 1.0, 2.0]), np.array([1.0, 0.0, 0.0]), 0.1, p=2.0) == 2.0
+    assert surface_at(np.zeros(1), np.ones(1), 0.1, p=2.0) == 0.0
+
+
+@pytest.mark.parametrize("p", [1.0, 2.0])
+def test_every_solver_draws_the_same_surface(p, monkeypatch):
+    X = np.random.default_rng(10).normal(size=(150, 3))
+    dense = LpSVDD(p=p, gamma=0.2).fit(X)
+    K = kernel_matrix(X, kernel="rbf", gamma=0.2)
+    given = LpSVDD(p=p, kernel="precomputed").fit(K)
+    assert given.offset_ == pytest.approx(dense.offset_, abs=1e-7)
+    large = LpSVDD(p=p, gamma=0.2, solver="working-set").fit(X)
+    assert large.offset_ == pytest.approx(dense.offset_, abs=1e-4)
+    landmarks = LpSVDD(p=p, gamma=0.2, solver="landmarks", landmarks=150).fit(X)
+    assert landmarks.offset_ == pytest.approx(dense.offset_, abs=1e-3)
+    assert landmarks.surface_ == "leave-one-out"
+    monkeypatch.setattr(estimators, "LARGEST", 5)  # the first order: no factorisation, farther out
+    assert LpSVDD(p=p, gamma=0.2).fit(X).offset_ < dense.offset_ - 1e-4
+
+
+# -- the parameter -------------------------------------------------------------------------------
+
+
+def test_which_surface_is_drawn():
+    X = np.random.default_rng(11).normal(size=(60, 2))
+    names = {
+        "leave-one-out": [{}, {"nu": 0.2}, {"C": 1.0, "surface": "leave-one-out"}],
+        "ball": [{"C": 1.0}, {"surface": "ball"}, {"nu": 0.2, "surface": "ball"}],
+        "contamination": [{"contamination": 0.1}, {"contamination": 0.1, "surface": "ball"}],
+    }
+    for name, settings in names.items():
+        for given in settings:
+            model = LpSVDD(**given).fit(X)
+            assert model.surface_ == name
+            assert (model.offset_ == -model.surface_sq_) == (name == "ball")
+    ball, other = LpSVDD(surface="ball").fit(X), LpSVDD().fit(X)
+    assert ball.radius_sq_ == other.radius_sq_
+    assert other.rethreshold(X, quantile=0.5).surface_ == "held-out"
+    with pytest.raises(ValueError, match="surface must be one of"):
+        LpSVDD(surface="sphere").fit(X)
+
+
+def test_the_interval_says_that_it_speaks_of_the_ball():
+    X = np.random.default_rng(12).normal(size=(60, 2))
+    with pytest.warns(AssumptionWarning, match="ball's own surface"):
+        LpSVDD(p=1.0, nu=0.2, gamma=1.0).fit(X).rejection_risk()
+
+
+def test_a_saved_model_keeps_its_surface(tmp_path):
+    X = np.random.default_rng(13).normal(size=(60, 2))
+    model = LpSVDD().fit(X)
+    lpsvdd.save(model, tmp_path / "model.lpsvdd")
+    again = lpsvdd.load_model(tmp_path / "model.lpsvdd")
+    assert (again.predict(3.0 * X) == model.predict(3.0 * X)).all()
+    assert again.surface_ == "leave-one-out"
