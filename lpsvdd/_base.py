@@ -15,6 +15,7 @@ import warnings
 from typing import ClassVar
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.metrics import roc_auc_score
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
@@ -28,7 +29,7 @@ from lpsvdd._validation import (
     weighted_quantile,
 )
 from lpsvdd.kernels import KERNELS, kernel_diagonal, kernel_matrix, resolve_gamma
-from lpsvdd.solver._blocks import is_dask, map_rows
+from lpsvdd.solver.blocks import is_dask, map_rows
 
 
 class KernelInput:
@@ -80,7 +81,16 @@ class KernelOneClass(KernelInput, OutlierMixin, BaseEstimator):
         -------
         self
         """
-        return self._fit(X, y, None)
+        return self._replace_by(lambda model: model._fit(X, y, None))
+
+    def _replace_by(self, fit):
+        """Fit a fresh copy, then become it: a fit that fails leaves the model as it was."""
+        fresh = object.__new__(type(self))
+        learnt = {name for name in vars(self) if name.endswith("_") and not name.startswith("_")}
+        fresh.__dict__.update({k: v for k, v in vars(self).items() if k not in learnt})
+        fit(fresh)
+        self.__dict__ = fresh.__dict__
+        return self
 
     def _fit(self, X, y, sample_weight):
         self._check_parameters()
@@ -107,11 +117,7 @@ class KernelOneClass(KernelInput, OutlierMixin, BaseEstimator):
             self.X_fit_ = X
         K = self._training_kernel(X)
         if self.kernel != "precomputed":
-            if isinstance(K, np.ndarray):
-                warn_of_collapse(X, K)
-            else:  # of a sample, where there is no matrix
-                some = X[K.sample]
-                warn_of_collapse(some, kernel_matrix(some, **self._kernel_options()))
+            warn_of_collapse(X, K)
         self.y_fit_ = y
         self.diag_fit_ = K.diagonal().copy()
         self._fit_kernel(K, y, sample_weight)
@@ -138,6 +144,8 @@ class KernelOneClass(KernelInput, OutlierMixin, BaseEstimator):
         check_is_fitted(self)
         if is_dask(X):
             return map_rows(self.score_samples, X)
+        if sparse.issparse(X) and self.__sklearn_tags__().input_tags.sparse:
+            X = X.toarray()
         X = validate_data(self, X, dtype=np.float64, reset=False)
         if self.kernel == "precomputed":
             return self._score_kernel(X, precomputed_diagonal(diag, len(X), self.diag_fit_))

@@ -6,32 +6,27 @@ import warnings
 
 import numpy as np
 from scipy.spatial.distance import cdist
-from sklearn.metrics.pairwise import linear_kernel
 from sklearn.utils import gen_batches
 
 from lpsvdd._base import KernelOneClass
-from lpsvdd._landmark_fit import (
-    around_the_surface,
-    check_landmark_parameters,
-    fit_landmarks,
-    takes_landmarks,
-)
-from lpsvdd._validation import check_exponent, check_tolerance, is_number
+from lpsvdd._training import Training, sample_weights_of
+from lpsvdd._validation import check_exponent, check_tolerance, is_number, weighted_quantile
 from lpsvdd.bounds import rejection_risk_of
 from lpsvdd.explain import explain
 from lpsvdd.kernels import kernel_diagonal, kernel_matrix, rbf_distances, squared_distances
-from lpsvdd.solver import Gram, Solution, solve
-from lpsvdd.solver._choice import choose
-from lpsvdd.solver._rows import Rows
-from lpsvdd.solver._share import check_share, costs_of, solve_share, solve_share_large
-from lpsvdd.solver._working_set import solve_working_set
+from lpsvdd.solver.cost import check_share, costs_of, solve_share
+from lpsvdd.solver.landmarks import LandmarkPoints
+from lpsvdd.solver.points import Rows
+from lpsvdd.solver.problem import Problem
+from lpsvdd.solver.solve import MAX_ITER, Solution, solve_problem
 from lpsvdd.surface import LARGEST, SURFACES, surface_at
 
 BLOCK = 4_000_000  # kernel values held at once while scoring
 DEFAULT_SHARE = 0.1  # nu, where neither C nor nu is given
 ROUNDING = 1e-12  # of squared distances, relative to the kernel values they are made of
-LARGE = {"working-set": solve_working_set}
-"""Solvers that take ``Rows`` in place of a matrix, with the signature of ``solve_working_set``."""
+ON_SURFACE = 1e-8  # a distance from the surface that counts as none at p = 1, relative to max d
+SOLVERS = ("auto", "dense", "working-set", "landmarks")
+CERTIFICATES = ("auto", "exact", "sampled", "none")
 
 
 class LpSVDD(KernelOneClass):
@@ -78,15 +73,16 @@ class LpSVDD(KernelOneClass):
         whatever ``surface`` says.
     tol : float, default=1e-9
         Relative duality gap to reach.
-    max_iter : int, default=200
-        Most interior-point iterations.
+    max_iter : int, default=1000
+        Most iterations of Newton's method.
     solver : {"auto", "dense", "working-set", "landmarks"}, default="auto"
-        "dense" works on the n x n kernel matrix. "working-set" never builds it: it solves on the
-        samples that matter and certifies the result on all; the answer is the same. "landmarks"
-        restricts the centre to the span of some samples: time and memory grow with n alone, X may
-        be a dask array, and the ball is a ball of the exact problem, whose optimum it bounds from
-        above. "auto" is "dense" up to 2,000 samples, "working-set" up to 50,000 (150,000 at p = 1)
-        if the memory is there, then "landmarks"; also for dask arrays or if ``landmarks`` is given.
+        "dense" computes the n x n kernel matrix; "working-set" computes the kernel values of the
+        samples that matter, and the answer is the same. "landmarks" restricts the centre to the
+        span of some samples: time and memory grow with n alone, X may be a dask array or
+        DataFrame, and the ball is a ball of the exact problem, whose optimum it bounds from above.
+        "auto" is "dense" up to 300 samples and for precomputed and callable kernels,
+        "working-set" up to 50,000 (150,000 at p = 1), then "landmarks"; also for dask or if
+        ``landmarks`` is given.
     landmarks : int or array of shape (m, n_features), optional
         For solver="landmarks": how many, or which; 300 by default, chosen by
         :func:`lpsvdd.solver.choose_landmarks`. A linear kernel needs none.
@@ -95,9 +91,7 @@ class LpSVDD(KernelOneClass):
         values as pairs of support vectors, "sampled" estimates it from some of them. "auto" is
         "exact" up to 14,000 support vectors; ``gap_kind_`` says which it was.
     verbose : int, default=0
-        1 prints a line for each round of a large solver: size of the set and gap.
-    n_jobs : int, optional
-        Threads that compute kernel values in the large solvers; -1 is one for each processor.
+        1 prints a line for each round of a solver: size of the set and gap.
 
     Attributes
     ----------
@@ -135,11 +129,13 @@ class LpSVDD(KernelOneClass):
         The gap of the restricted problem, which is brought below ``tol``; and whether
         ``duality_gap_`` is "exact", "sampled" (an estimate, two standard errors added: no bound) or
         "not computed".
-    distance_fit_ : ndarray of shape (n_samples,), for solver="landmarks" only
-        Squared distances of the training samples, which are not kept: ``X_fit_`` holds the
-        landmarks, all of ``centre_rows_``.
+    distance_fit_ : ndarray of shape (n_samples,)
+        Squared distances of the training samples to the centre. With landmarks the samples are not
+        kept: ``X_fit_`` holds the landmarks, all of ``centre_rows_``.
+    converged_ : bool
+        Whether the gap meets ``tol`` (with landmarks: that of the restricted problem).
     n_iter_ : int
-        Interior-point iterations (1 is reported where none was needed).
+        Iterations of the last solve (1 is reported where none was needed).
     gamma_ : float or None
     solver_ : str
         The solver that was used.
@@ -189,12 +185,11 @@ class LpSVDD(KernelOneClass):
         surface="auto",
         contamination=None,
         tol=1e-9,
-        max_iter=200,
+        max_iter=MAX_ITER,
         solver="auto",
         landmarks=None,
         certificate="auto",
         verbose=0,
-        n_jobs=None,
     ):
         self.p = p
         self.C = C
@@ -212,7 +207,6 @@ class LpSVDD(KernelOneClass):
         self.landmarks = landmarks
         self.certificate = certificate
         self.verbose = verbose
-        self.n_jobs = n_jobs
 
     def fit(self, X, y=None, sample_weight=None):
         """Fit the ball.
@@ -230,11 +224,7 @@ class LpSVDD(KernelOneClass):
         -------
         self
         """
-        if takes_landmarks(self, X):
-            fit_landmarks(self, X, y, sample_weight)
-            self._warn_of_empty_ball(stacklevel=3)
-            return self
-        return self._fit(X, y, sample_weight)
+        return self._replace_by(lambda model: model._fit(X, y, sample_weight))
 
     def rejection_risk(self, beta=0.05):
         """Interval for the probability that the ball rejects a new normal point.
@@ -273,92 +263,121 @@ class LpSVDD(KernelOneClass):
         """
         return explain(self, X)
 
-    # -- fit: a kernel matrix for the dense solver, rows on demand for the large ones ------------
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True  # a dense copy is made
+        return tags
 
-    def _training_kernel(self, X):
-        given = self.kernel == "precomputed"
-        self.solver_ = choose(self.solver, len(X), n_features=X.shape[1], given_matrix=given)
-        if self.solver_ == "dense":
-            return super()._training_kernel(X)
-        return Rows(X, **self._kernel_options(), n_jobs=self.n_jobs)
+    # -- fit --------------------------------------------------------------------------------------
 
-    def _fit_kernel(self, K, y, sample_weight) -> None:
-        self.weight_fit_ = sample_weight
+    def _fit(self, X, y, sample_weight):
+        self._check_parameters()
+        training = Training(self, X, y, sample_weight)
+        self.y_fit_, self.weight_fit_, self.gamma_ = training.y, training.weight, training.gamma
+        self.solver_ = training.solver
+        solution = self._solve(training)
+        self._keep_ball(training, solution)
+        self._keep_centre(training, solution)
         self.surface_ = self._surface()
-        weight = np.ones(len(y)) if sample_weight is None else sample_weight
-        kept = np.flatnonzero(weight > 0.0)
-        part: np.ndarray | Gram | Rows
-        if isinstance(K, Rows):
-            part = K if len(kept) == len(y) else K.subset(kept)
-        elif self.kernel == "linear":
-            part = Gram.of_features(self.X_fit_[kept])
-        else:
-            part = K if len(kept) == len(y) else K[np.ix_(kept, kept)]
-        solution = self._solve(part, y[kept], weight[kept])
-        centre = np.zeros(len(y))
-        self.alpha_ = np.zeros(len(y))
-        self.alpha_[kept], centre[kept] = solution.alpha, solution.centre
-        self.support_ = np.flatnonzero(self.alpha_)
-        self.dual_coef_ = (y * self.alpha_)[self.support_]
-        self.centre_rows_ = rows = np.flatnonzero(centre) if centre.any() else np.arange(1)
-        self.centre_coef_ = centre[rows]
-        if self.kernel == "linear":
-            self.centre_ = self.centre_coef_ @ self.X_fit_[rows]
-        if isinstance(K, Rows):  # sum_i g_i d_i = sum_i g_i k_ii - ||a||^2, as sum_i g_i = 1
-            of_kept = solution.centre @ solution.distances
-            self.norm_sq_ = float(self.centre_coef_ @ self.diag_fit_[rows] - of_kept)
-        else:
-            self.norm_sq_ = float(self.centre_coef_ @ K[np.ix_(rows, rows)] @ self.centre_coef_)
-        self.radius_sq_ = solution.radius_sq
-        if self.p == 1.0 and self.radius_sq_ > 0.0:
-            d = solution.distances
-            if d is None or len(kept) < len(y):
-                d = -self._training_scores(K)
-            self.radius_sq_ = self.surface_sq_ = around_the_surface(self.radius_sq_, d, y)
-        if len(kept) < len(y):  # a removed sample has no cost, but its slack is still a fact
-            self.slack_ = np.maximum(y * (-self._training_scores(K) - self.radius_sq_), 0.0)
-            self.slack_[kept] = solution.slack
-        else:
-            self.slack_ = solution.slack
-        self.duality_gap_ = solution.gap
-        self.n_iter_ = max(1, solution.n_iter)
-        self._warn_of_empty_ball(stacklevel=5)
-
-    def _warn_of_empty_ball(self, stacklevel: int) -> None:
-        if self.surface_sq_ <= 0.0 and self._surface() == "ball":
+        self.offset_ = self._threshold(training)
+        if self.surface_ == "ball" and self.surface_sq_ <= 0.0:
             warnings.warn(
                 f"radius_sq_ = {self.radius_sq_:.4g} <= 0: no point lies inside the ball, so "
                 "predict gives -1 everywhere (scores still rank). Raise C (or lower nu), or set "
                 "the threshold by surface=, contamination= or rethreshold().",
                 UserWarning,
-                stacklevel=stacklevel,
+                stacklevel=4,
             )
+        return self
 
-    def _solve(self, K, y, weight) -> Solution:
-        """The solution on samples of positive weight; K is their kernel matrix, Gram or Rows."""
+    def _weights(self, training: Training, sample_weight) -> np.ndarray | None:
+        """Weights of the samples; a subclass may compute them."""
+        return sample_weights_of(training.y, sample_weight)
+
+    def _solve(self, training: Training) -> Solution:
+        """The solution on the samples of positive weight."""
+        y, weight = training.y[training.kept], np.ones(len(training.kept))
+        if training.weight is not None:
+            weight = training.weight[training.kept]
         # Two more iterations than the gap asks for: scores then agree to about nine digits
         # between equivalent inputs (copies and weights, permutations, scalings).
-        is_large = isinstance(K, Rows)
-        limits = {"tol": self.tol, "max_iter": self.max_iter}
-        limits |= {"verbose": self.verbose} if is_large else {"polish": 2}
+        limits = {"tol": self.tol, "max_iter": self.max_iter, "polish": 2}
+        limits["report"] = print if self.verbose else None
         self.nu_ = self._share()
         if self.nu_ is None:
             self.C_ = float(self.C)
             costs = costs_of(self.C_, self.C_neg, y, weight)
-            solution = (
-                LARGE[self.solver_](K, y, p=self.p, c=costs, **limits)
-                if is_large
-                else solve(K, y, p=self.p, c=costs, **limits)
-            )
+            problem = Problem(training.points, y, p=self.p, c=costs)
+            solution = solve_problem(problem, None, costs, **limits)
             self.surface_sq_ = solution.radius_sq
             return solution
-        asked = {"p": self.p, "nu": self.nu_, "c_neg": self.C_neg, "sample_weight": weight}
-        if is_large:
-            found = solve_share_large(LARGE[self.solver_], K, y, **asked, **limits)
+        share = solve_share(
+            training.points, y, p=self.p, nu=self.nu_, c_neg=self.C_neg, sample_weight=weight,
+            **limits,
+        )  # fmt: skip
+        self.C_, self.surface_sq_ = share.cost, share.threshold
+        return share.solution
+
+    def _keep_ball(self, training: Training, solution: Solution) -> None:
+        y = training.y
+        self.alpha_ = training.spread_out(solution.alpha)
+        self.support_ = np.flatnonzero(self.alpha_)
+        self.dual_coef_ = (y * self.alpha_)[self.support_]
+        self.converged_, self.n_iter_ = solution.converged, max(1, solution.n_iter)
+        self.duality_gap_, self.radius_sq_ = solution.gap, solution.radius_sq
+        d = np.asarray(solution.distances)
+        if self.p == 1.0 and self.radius_sq_ > 0.0:
+            # Free support vectors lie on the surface; rounding must not put them outside.
+            near = (y[training.kept] > 0) & (np.abs(d - self.radius_sq_) <= ON_SURFACE * d.max())
+            radius = float(max([self.radius_sq_, *d[near]])) + 1e-13 * float(d.max())
+            self.surface_sq_ = max(radius, self.surface_sq_)
+            self.radius_sq_ = radius
+        self._kept_distances, self._kept_slack = d, solution.slack
+
+    def _keep_centre(self, training: Training, solution: Solution) -> None:
+        """The centre, and what is known of every sample; one without weight has its distance too."""
+        points, everywhere = training.points, len(training.kept) == training.n
+        if isinstance(points, LandmarkPoints):
+            w = points.centre(solution.centre)
+            self.X_fit_, self.centre_coef_ = points.chart.centre(w)
+            self.centre_rows_ = np.arange(len(self.X_fit_))
+            self.diag_fit_ = kernel_diagonal(self.X_fit_, **training.options)
+            self.restricted_gap_ = solution.gap
+            self.landmarks_chosen_ = training.landmarks_chosen
+            y = training.y[training.kept]
+            self.duality_gap_, self.gap_kind_ = points.exact_gap(solution, y, self.certificate)
         else:
-            found = solve_share(K, y, **asked, **limits)
-        self.C_, self.surface_sq_ = found.cost, found.threshold
-        return found.solution
+            centre = training.spread_out(solution.centre)
+            self.centre_rows_ = np.flatnonzero(centre) if centre.any() else np.arange(1)
+            self.centre_coef_ = centre[self.centre_rows_]
+            self.diag_fit_ = training.diagonal()
+            if training.X is not None:
+                self.X_fit_ = training.X
+        if self.kernel == "linear":
+            self.centre_ = self.centre_coef_ @ self.X_fit_[self.centre_rows_]
+        if isinstance(points, Rows):
+            self.norm_sq_ = points.norm_sq(solution.centre)
+        elif isinstance(points, LandmarkPoints):
+            K = kernel_matrix(self.X_fit_, **training.options)
+            self.norm_sq_ = float(self.centre_coef_ @ K @ self.centre_coef_)
+        else:
+            K = training.kernel_of(self.centre_rows_)
+            self.norm_sq_ = float(self.centre_coef_ @ K @ self.centre_coef_)
+        d, slack = self._kept_distances, self._kept_slack
+        del self._kept_distances, self._kept_slack
+        if not everywhere or not np.isfinite(d).all():
+            d = -(
+                self._score_kernel(training.K, self.diag_fit_)
+                if self.kernel == "precomputed"
+                else self.score_samples(training.X)
+            )
+            d = np.asarray(d)
+        self.distance_fit_ = d
+        self.slack_ = np.maximum(training.y * (d - self.radius_sq_), 0.0)
+        if np.isfinite(self.radius_sq_):
+            self.slack_[training.kept] = slack
+        else:
+            self.slack_ = np.where(self.slack_ > 0.0, np.inf, 0.0)
 
     def _share(self) -> float | None:
         """The share outside, or None where C is given."""
@@ -385,15 +404,6 @@ class LpSVDD(KernelOneClass):
         """Scores with a Gaussian kernel, from squared distances to the rows of the centre."""
         return -rbf_distances(squared, self.gamma_, self.centre_coef_, self.norm_sq_)
 
-    def _training_scores(self, K):
-        if self.kernel == "linear":
-            return self._score_linear(self.X_fit_)
-        if isinstance(K, Rows) and self.kernel != "precomputed":
-            return self._score_points(self.X_fit_)
-        if isinstance(K, Rows):
-            K = K.X
-        return self._score_kernel(K, self.diag_fit_)
-
     def _score_kernel(self, Kz, diag):
         # take, not Kz[:, rows], whose memory is column by column
         return self._score_centre(np.take(Kz, self.centre_rows_, axis=1), diag)
@@ -414,39 +424,47 @@ class LpSVDD(KernelOneClass):
             return self.surface
         return "leave-one-out" if self._share() is not None else "ball"
 
-    def _natural_offset(self, K) -> float:
+    def _threshold(self, training: Training) -> float:
         if self.surface_ == "ball":
             return -self.surface_sq_
-        return self._offset_without(-self._training_scores(K), self._support_kernel(K))
-
-    def _offset_without(self, distances, support_kernel) -> float:
-        """Of the leave-one-out surface."""
+        targets = self.y_fit_ > 0
+        weight = self.weight_fit_
+        if self.surface_ == "contamination":
+            weights = None if weight is None else weight[targets]
+            return weighted_quantile(-self.distance_fit_[targets], self.contamination, weights)
+        K, beyond, d = None, np.zeros(len(self.alpha_)), self.distance_fit_
+        rows, points = self.support_, training.points
+        if isinstance(points, LandmarkPoints):
+            held = np.searchsorted(training.kept, rows)
+            beyond[rows] = points.beyond(held)
+            if len(rows) <= LARGEST:
+                Z = points.part(held).Z
+                K = Z @ Z.T
+        elif len(rows) <= LARGEST:
+            K = training.kernel_of(rows, getattr(self, "centre_", None))
         squared = surface_at(
-            distances, self.alpha_, self._share() or DEFAULT_SHARE, p=self.p, y=self.y_fit_,
-            weight=self.weight_fit_, slack=self.slack_, kernel_of_support=support_kernel,
+            d, self.alpha_, self._share() or DEFAULT_SHARE, p=self.p, y=self.y_fit_, weight=weight,
+            slack=self.slack_, kernel_of_support=K, beyond=beyond,
         )  # fmt: skip
         # A row on the surface is accepted, and so is its equal, whose distance is rounded anew.
-        size = distances.max() if self.kernel == "linear" else np.abs(self.diag_fit_).max()
+        size = d.max() if self.kernel == "linear" else np.abs(self.diag_fit_).max()
         return -float(squared + ROUNDING * size)
-
-    def _support_kernel(self, K):
-        rows = self.support_
-        if len(rows) > LARGEST:
-            return None
-        if self.kernel == "linear":  # about the centre: nothing is lost far from the origin
-            return linear_kernel(self.X_fit_[rows] - self.centre_)
-        if isinstance(K, Rows) and self.kernel != "precomputed":
-            return kernel_matrix(self.X_fit_[rows], **self._kernel_options())
-        return (K.X if isinstance(K, Rows) else K)[np.ix_(rows, rows)]
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_exponent(self.p)
         check_tolerance(self.tol, self.max_iter)
-        solvers = ("auto", "dense", *LARGE, "landmarks")
-        if self.solver not in solvers:
-            raise ValueError(f"solver must be one of {solvers}, got {self.solver!r}")
-        check_landmark_parameters(self)
+        if self.solver not in SOLVERS:
+            raise ValueError(f"solver must be one of {SOLVERS}, got {self.solver!r}")
+        if self.certificate not in CERTIFICATES:
+            raise ValueError(f"certificate must be one of {CERTIFICATES}, got {self.certificate!r}")
+        if self.landmarks is not None and self.solver not in ("auto", "landmarks"):
+            raise ValueError(f"landmarks= is for solver='landmarks', not {self.solver!r}")
+        given = self.landmarks
+        if is_number(given) and (given != int(given) or given < 1):
+            raise ValueError(
+                f"landmarks must be a whole number >= 1 or rows of samples, got {given!r}"
+            )
         if self.surface not in SURFACES:
             raise ValueError(f"surface must be one of {SURFACES}, got {self.surface!r}")
         for name in ("C", "C_neg"):

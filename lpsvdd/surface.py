@@ -53,6 +53,7 @@ def surface_at(
     weight: np.ndarray | None = None,
     slack: np.ndarray | None = None,
     kernel_of_support: np.ndarray | None = None,
+    beyond: float | np.ndarray = 0.0,
 ) -> float:
     """Squared radius that a share ``nu`` of new targets exceeds.
 
@@ -67,12 +68,14 @@ def surface_at(
         of weight 0 is not there.
     slack : of the rows, and ``kernel_of_support``: kernel values among ``flatnonzero(alpha)``.
         With both the second order is used, otherwise the first.
+    beyond : the part of the squared distances that no centre can change (landmarks), a row each.
     """
     y = np.ones(len(alpha)) if y is None else y
     weight = np.ones(len(alpha)) if weight is None else weight
-    mean = float((y * alpha) @ distances)
-    without = leave_one_out(
-        distances + mean, alpha, p=p, y=y, weight=weight, slack=slack, K=kernel_of_support
+    within = distances - beyond
+    mean = float((y * alpha) @ within)
+    without = beyond + leave_one_out(
+        within + mean, alpha, p=p, y=y, weight=weight, slack=slack, K=kernel_of_support
     )
     counted = (y > 0.0) & (weight > 0.0)
     return upper_quantile(without[counted], nu, weight[counted]) - mean

@@ -8,6 +8,7 @@ all that is added here.
 from __future__ import annotations
 
 from lpsvdd.estimators import LpSVDD
+from lpsvdd.kernels import kernel_matrix
 from lpsvdd.weights import WEIGHTINGS, sample_weights
 
 
@@ -77,7 +78,7 @@ class WeightedLpSVDD(LpSVDD):
         surface="auto",
         contamination=None,
         tol=1e-9,
-        max_iter=200,
+        max_iter=1000,
     ):
         super().__init__(
             p, C, C_neg, nu=nu, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0,
@@ -89,12 +90,16 @@ class WeightedLpSVDD(LpSVDD):
 
     def fit(self, X, y=None):
         """Compute the weights and fit the ball; X and y as in `LpSVDD`."""
-        return self._fit(X, y, None)
+        return self._replace_by(lambda model: model._fit(X, y, None))
 
-    def _fit_kernel(self, K, y, sample_weight) -> None:
-        X = None if self.kernel == "precomputed" else self.X_fit_
-        self.weights_ = sample_weights(self.weighting, K, y, X, **(self.weighting_params or {}))
-        super()._fit_kernel(K, y, self.weights_)
+    def _weights(self, training, sample_weight):
+        K = training.K
+        if K is None:
+            self.gamma_ = training._gamma(self)
+            K = kernel_matrix(training.X, **self._kernel_options())
+        params = self.weighting_params or {}
+        self.weights_ = sample_weights(self.weighting, K, training.y, training.X, **params)
+        return self.weights_
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

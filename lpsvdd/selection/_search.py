@@ -22,7 +22,7 @@ from lpsvdd.estimators import LpSVDD
 from lpsvdd.kernels import resolve_gamma
 from lpsvdd.selection._criteria import CRITERIA
 from lpsvdd.selection._fold import Fold, FoldModel
-from lpsvdd.solver._share import check_share
+from lpsvdd.solver.cost import check_share
 
 WIDTHS = tuple(2.0**k for k in range(7))
 """The automatic grid of gamma, as multiples of 1/(sum of the columns' variances)."""

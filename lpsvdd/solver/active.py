@@ -340,7 +340,7 @@ def in_coordinates(
     if best_centre is not None:
         exact = with_coefficients(problem, best, best_centre)
         plain = problem.evaluate(problem.feasible(best.alpha))
-        best = _better(problem, exact, plain) if plain.gap > tol or exact.gap > tol else plain
+        best = plain if is_optimal(problem, plain, tol) else exact
     return best, n_iter
 
 

@@ -33,7 +33,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from lpsvdd._validation import check_costs, check_labels, check_tolerance, is_number
-from lpsvdd.solver.points import Gram, sample_of
+from lpsvdd.solver.features import Coordinates
+from lpsvdd.solver.points import Gram, sample_of, unit_of_length
 from lpsvdd.solver.problem import Problem
 from lpsvdd.solver.solve import MAX_ITER, Solution, points_of, solve_problem
 
@@ -142,16 +143,25 @@ class _Search:
         return solve_problem(problem, start, costs, polish=polish, **limits)
 
     def _largest_cost(self) -> float:
-        """log C_most (module docstring)."""
-        log_slack = math.log(SHELL * self.problem.points.spread)
+        """log C_most (module docstring), rounded to halves: a sample knows the spread roughly."""
+        log_slack = math.log(SHELL * self._spread())
         log_most = -math.log(self.p * self.nu * self.total) - (self.p - 1.0) * log_slack
         if abs(log_most) > LOG_LARGEST:
             raise ValueError(
-                f"squared distances near {self.problem.points.spread:.3g} to the power p - 1 = "
+                f"squared distances near {self._spread():.3g} to the power p - 1 = "
                 f"{self.p - 1.0:g} are beyond floats, and with them the C that leaves a share nu "
                 "outside; rescale the samples (or K)"
             )
-        return log_most
+        return 0.5 * round(2.0 * log_most)
+
+    def _spread(self) -> float:
+        """Mean squared distance of the positives to their mean, weights counted where n is small."""
+        points = self.problem.points
+        if not isinstance(points, (Gram, Coordinates)):
+            return points.spread
+        mean = np.where(self.problem.positive, self.weight, 0.0) / self.total
+        spread = float(mean @ (points.diag - points.times(mean)))
+        return unit_of_length(spread, points.spread)
 
     def _first(self) -> tuple[float, np.ndarray]:
         """log C and alpha to begin with: those of a sample, or of a few steps from the mean.

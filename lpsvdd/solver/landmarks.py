@@ -109,6 +109,11 @@ class LandmarkPoints:
 
     subset = part
 
+    def beyond(self, rows: np.ndarray) -> np.ndarray:
+        """The part of k(x, x) that the landmarks do not span, of some rows."""
+        Z = self._coordinates(rows)
+        return np.maximum(self.diag[rows] - np.einsum("ij,ij->i", Z, Z), 0.0)
+
     @property
     def features(self) -> Features:
         """All rows in principal coordinates; for few of them."""

@@ -291,7 +291,7 @@ class InCoordinates(_Iteration):
         self.Z, self.diag = Z * self.unit, diag * problem.inv_scale
         self.w = centre * self.unit
         levels = self._levels()
-        self.b = problem.best_radius(levels)
+        self.b = problem.radius_sq(levels)
         signed = problem.y * (levels - self.b)
         outside = signed > 0.0
         log_alpha = problem.log_rate + (problem.p - 1.0) * np.log(np.maximum(signed, TINY))

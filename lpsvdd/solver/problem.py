@@ -209,7 +209,7 @@ class Problem:
         """K beta / s."""
         return self.points.times(beta) * self.inv_scale
 
-    def best_radius(self, d: np.ndarray, guess: float | None = None) -> float:
+    def radius_sq(self, d: np.ndarray, guess: float | None = None) -> float:
         """The best R2 for squared distances d (``radius``).
 
         R2 moves along with d: for d less ||a||^2 it is b = R2 - ||a||^2.
@@ -225,7 +225,7 @@ class Problem:
             k_beta = self.kernel_times(beta)
         norm_sq = float(beta.dot(k_beta))
         d = self.diag - 2.0 * k_beta + norm_sq
-        radius = self.best_radius(d, guess)
+        radius = self.radius_sq(d, guess)
         signed = self.y * (d - radius)
         penalty = self.penalty(signed)
         excess = self.excess(alpha, signed, penalty)
@@ -234,6 +234,26 @@ class Problem:
     def distances(self, value: Value) -> np.ndarray:
         """Squared distances of the points to the centre of a value, scaled."""
         return self.y * value.signed + value.radius_sq
+
+    def kkt_residuals(self, alpha: np.ndarray) -> dict[str, float]:
+        """Largest violation of each optimality condition at alpha, in scaled units.
+
+        With R2 and z from alpha's own centre: ``equality`` |y'alpha - 1|, ``sign`` max(-alpha)_+,
+        ``stationarity`` |alpha_i - c_i p z_i^(p-1)| (p > 1) or the excess over the box (p = 1),
+        ``complementarity`` alpha_i |z_i - y_i(d_i - R2)|.
+        """
+        signed = self.evaluate(alpha).signed
+        slack = np.maximum(signed, 0.0)
+        if self.is_boxed:
+            stationarity = max(float((alpha - self.cost).max()), 0.0)
+        else:
+            stationarity = float(np.abs(alpha - self.multipliers(slack)).max())
+        return {
+            "equality": float(abs(self.y @ alpha - 1.0)),
+            "sign": float(max(-alpha.min(), 0.0)),
+            "stationarity": stationarity,
+            "complementarity": float(np.abs(alpha * (slack - signed)).max()),
+        }
 
     # -- feasibility ----------------------------------------------------------------------------
 

@@ -23,6 +23,7 @@ DIGITS = 1e-13  # to which R2 is found
 MOST_STEPS = 200
 
 
+@np.errstate(all="ignore")
 def best_radius(problem: Problem, d: np.ndarray, guess: float | None = None) -> float:
     """The R2 that minimises R2 + sum_i c_i (y_i (d_i - R2))_+^p."""
     if problem.is_boxed:

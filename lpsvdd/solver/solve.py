@@ -224,7 +224,9 @@ def solve_problem(
         share = allowance(problem, value) / (1.0 + abs(value.primal))
         _warn(problem.p, n_iter, certified_gap(problem, value), tol, share)
     made = in_units_of_k(problem, value)
-    distances = problem.distances(value) * _scale(problem)
+    # From kernel values, not from slacks: R2 may be so large that these have lost their digits.
+    k_centre = problem.points.times(made.centre)
+    distances = problem.points.diag - 2.0 * k_centre + float(made.centre @ k_centre)
     return Solution(
         made.alpha, made.centre, made.radius_sq, made.slack, made.primal, made.dual, made.gap,
         n_iter, status, problem.p, c, c_neg, distances,

@@ -155,7 +155,7 @@ def _value_of_centre(problem: Problem, beta, k_beta, before: Value) -> Value:
     """The value of the multipliers that belong to the slacks of a centre."""
     norm_sq = float(beta.dot(k_beta))
     d = problem.diag - 2.0 * k_beta + norm_sq
-    radius = problem.best_radius(d, before.radius_sq)
+    radius = problem.radius_sq(d, before.radius_sq)
     alpha = problem.feasible(problem.multipliers(problem.y * (d - radius)))
     return problem.evaluate(alpha, radius)
 

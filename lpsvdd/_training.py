@@ -1,0 +1,254 @@
+r"""Training data of any kind as points of a solver: arrays, memory-mapped arrays, dask arrays.
+
+``Training`` looks at what ``fit`` was given, once: labels, weights, the kernel width. Samples of
+weight zero are left out. What remains becomes points, by the kernel and the number of samples:
+
+=================  ==============================================================================
+``Gram``           the kernel matrix: precomputed and callable kernels, few samples, solver "dense"
+``Rows``           kernel values on demand: solver "working-set"
+``Coordinates``    the samples themselves: the linear kernel
+``LandmarkPoints`` the samples seen from landmarks: solver "landmarks"
+=================  ==============================================================================
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import _check_sample_weight, _num_samples, validate_data
+
+from lpsvdd._validation import (
+    check_bounds,
+    check_square_kernel,
+    estimator_labels,
+    is_number,
+    warn_of_collapse,
+)
+from lpsvdd.kernels import DISTANCE_RULES, MANY, kernel_diagonal, kernel_matrix, resolve_gamma
+from lpsvdd.solver.blocks import as_dask_array, blocks_of, is_dask
+from lpsvdd.solver.features import Coordinates
+from lpsvdd.solver.landmarks import DEFAULT, Axes, LandmarkPoints, Landmarks, choose_landmarks
+from lpsvdd.solver.memory import NUMBER, refuse_if_larger
+from lpsvdd.solver.points import Gram, Rows, sample_of, unit_of_length
+
+if TYPE_CHECKING:
+    from lpsvdd.estimators import LpSVDD
+
+SMALL = 300  # samples up to which "auto" computes the whole kernel matrix
+LARGEST = 50_000  # samples up to which "auto" is exact; three times as many at p = 1
+LOOK = 1_000  # samples on which the kernel is looked at
+POOL = 20  # candidates for each landmark
+
+
+class Training:
+    """The samples of one fit.
+
+    Attributes
+    ----------
+    X : the samples as given (None for a precomputed kernel)
+    y, weight : of all samples; weight None where none were given
+    kept : indices of the samples with positive weight
+    solver : "dense", "working-set" or "landmarks"
+    points : of the kept samples
+    """
+
+    def __init__(self, model: LpSVDD, X, y, sample_weight) -> None:
+        self.solver = chosen_solver(model, X)
+        X = self._checked(model, X)
+        self.n = X.shape[0]
+        self.y = estimator_labels(y.compute() if is_dask(y) else y, self.n)
+        self.K: np.ndarray | None = None
+        self.X: Any = X
+        self._find_kernel(model)
+        self.weight = model._weights(self, sample_weight)
+        if self.weight is not None and not (self.weight[self.y > 0] > 0.0).any():
+            raise ValueError("sample_weight is zero on every positive sample")
+        self.kept = np.arange(self.n) if self.weight is None else np.flatnonzero(self.weight)
+        self.gamma = None if model.kernel == "precomputed" else self._gamma(model)
+        self.options = {
+            "kernel": model.kernel, "gamma": self.gamma, "degree": model.degree,
+            "coef0": model.coef0,
+        }  # fmt: skip
+        self.points = self._points(model)
+
+    def _checked(self, model: LpSVDD, X):
+        """X after one look: finite, and of a size whose squares are floats."""
+        if is_dask(X):
+            X = as_dask_array(X)
+            model.n_features_in_ = X.shape[1]
+        else:
+            if sparse.issparse(X):
+                refuse_if_larger(
+                    NUMBER * X.shape[0] * X.shape[1], f"a dense copy of X {X.shape}",
+                    "take fewer columns, e.g. by TruncatedSVD",
+                )  # fmt: skip
+                X = X.toarray()
+            kinds = [np.float64, np.float32] if self.solver == "landmarks" else np.float64
+            X = validate_data(model, X, dtype=kinds, ensure_min_samples=1)
+        if model.kernel != "precomputed":
+            width = X.shape[1]
+            finite, least, most = zip(*blocks_of(X).map(_extent, (), width=width), strict=True)
+            if not all(finite):
+                raise ValueError("Input X contains NaN or infinity.")
+            least, most = np.min(least, axis=0), np.max(most, axis=0)
+            if not callable(model.kernel):
+                size = max(float(np.abs(least).max()), float(np.abs(most).max()))
+                check_bounds(size, float((most - least).max()), width)
+        return X
+
+    def _find_kernel(self, model: LpSVDD) -> None:
+        if model.kernel == "precomputed":
+            check_square_kernel(self.X, "X (kernel='precomputed')")
+            self.K, self.X = self.X, None
+
+    def _gamma(self, model: LpSVDD) -> float:
+        """As ``resolve_gamma`` of all rows, without having them at once."""
+        rule, weight = model.gamma, self.weight
+        if not is_dask(self.X):
+            return resolve_gamma(rule, self.X, weight)
+        blocks = blocks_of(self.X)
+        if rule == "scale":
+            w = np.ones(self.n) if weight is None else weight
+            total, first = map(sum, zip(*blocks.map(_moments, (w,), 0.0), strict=True))
+            mean = float(np.mean(first / total))
+            total, second = map(sum, zip(*blocks.map(_moments, (w,), mean, 2), strict=True))
+            variance = float(np.mean(second / total))
+            return 1.0 / (self.X.shape[1] * variance) if variance > 0.0 else 1.0
+        rows = np.arange(min(self.n, 1))
+        if rule in DISTANCE_RULES:  # the very rows that ``half_mean_distance`` would take
+            rows = np.arange(self.n)
+            if self.n > MANY:
+                rows = np.random.default_rng(self.n).choice(self.n, MANY, replace=False)
+        return resolve_gamma(rule, blocks.take(rows), None if weight is None else weight[rows])
+
+    def _points(self, model: LpSVDD):
+        kept, n = self.kept, len(self.kept)
+        if self.K is not None:
+            return Gram.check(self.K if n == self.n else self.K[np.ix_(kept, kept)])
+        blocks = blocks_of(self.X, None if n == self.n else kept)
+        if not callable(model.kernel):
+            look = blocks.take(sample_of(n, LOOK))
+            if n > SMALL or model.kernel != "rbf":
+                warn_of_collapse(look, kernel_matrix(look, **self.options))
+        if self.solver == "landmarks":
+            chart = self._chart(model, blocks, look)
+            return LandmarkPoints(blocks, chart, self.options)
+        X = self.X if n == self.n else self.X[kept]
+        if model.kernel == "linear" and X.shape[1] < n:
+            Z = X - X.mean(axis=0)
+            diag = np.einsum("ij,ij->i", Z, Z)
+            size = float(diag.max())
+            return Coordinates(Z, diag, unit_of_length(float(diag.mean()), size), size)
+        is_psd = model.kernel in ("rbf", "linear") or (
+            model.kernel == "poly" and model.coef0 >= 0.0 and model.degree == int(model.degree)
+        )
+        if self.solver == "working-set" and is_psd and model.kernel != "linear":
+            return Rows(X, **self.options)
+        remedy = f"fit on fewer samples than {n}, or take solver='working-set' or 'landmarks'"
+        refuse_if_larger(3 * NUMBER * n * n, f"the kernel matrix of {n} samples", remedy)
+        K = kernel_matrix(X - X.mean(axis=0) if model.kernel == "linear" else X, **self.options)
+        if n == self.n and model.kernel != "linear":
+            self.K = K
+        if not callable(model.kernel) and n <= SMALL and model.kernel == "rbf":
+            warn_of_collapse(X, K)
+        if is_psd and np.isfinite(K).all():
+            check_square_kernel(K[:1, :1] if n else K, "the kernel matrix")
+            return Gram.of(K)
+        return Gram.check(K)
+
+    def _chart(self, model: LpSVDD, blocks, about: np.ndarray) -> Landmarks | Axes:
+        """The space of the centre: spanned by landmarks, or the input space of a linear kernel."""
+        given = model.landmarks
+        self.landmarks_chosen = given is None or is_number(given)
+        if isinstance(model.kernel, str) and model.kernel == "linear":
+            if not self.landmarks_chosen:
+                raise ValueError(
+                    "with kernel='linear' the centre may be any point of the input space: leave "
+                    "landmarks= out"
+                )
+            self.landmarks_chosen = False
+            return Axes(about)
+        if self.landmarks_chosen:
+            m = min(DEFAULT if given is None else int(given), blocks.n)
+            targets = np.flatnonzero(self.y[self.kept] > 0.0)
+            pool = blocks.take(targets[sample_of(len(targets), max(POOL * m, LOOK))])
+            rows = choose_landmarks(pool, m, **self.options)
+        else:
+            rows = np.asarray(given, dtype=np.float64)
+            if rows.ndim != 2 or rows.shape[1] != blocks.n_features or not len(rows):
+                raise ValueError(
+                    f"landmarks must be a number or rows of {blocks.n_features} features, got an "
+                    f"array of shape {rows.shape}"
+                )
+            if not np.isfinite(rows).all():
+                raise ValueError("landmarks contains NaN or infinity")
+        return Landmarks(rows, about, self.options)
+
+    # -- what an estimator asks for after the solution --------------------------------------------
+
+    def spread_out(self, values: np.ndarray) -> np.ndarray:
+        """Values of the kept samples as values of all, 0 elsewhere."""
+        if len(self.kept) == self.n:
+            return values
+        everywhere = np.zeros(self.n)
+        everywhere[self.kept] = values
+        return everywhere
+
+    def diagonal(self) -> np.ndarray:
+        """k(x, x) of all samples."""
+        if self.K is not None:
+            return self.K.diagonal().copy()
+        return kernel_diagonal(self.X, **self.options)
+
+    def kernel_of(self, rows: np.ndarray, about: np.ndarray | None = None) -> np.ndarray:
+        """Kernel values among some samples; of a linear kernel about some centre."""
+        if self.K is not None:
+            return self.K[np.ix_(rows, rows)]
+        X = blocks_of(self.X).take(rows)
+        return kernel_matrix(X if about is None else X - about, **self.options)
+
+
+def chosen_solver(model: LpSVDD, X) -> str:
+    """The solver of a fit: the one asked for, or by the kind and number of samples."""
+    if model.solver != "auto":
+        if model.solver != "landmarks" and is_dask(X):
+            raise ValueError(
+                f"solver={model.solver!r} takes no dask arrays; solver='landmarks' does"
+            )
+        if model.solver == "landmarks" and model.kernel == "precomputed":
+            raise ValueError(
+                "solver='landmarks' needs samples, not a kernel matrix; with kernel='precomputed' "
+                "use solver='dense' or 'working-set'"
+            )
+        return model.solver
+    if model.landmarks is not None or is_dask(X):
+        return "landmarks"
+    n = _num_samples(X)
+    given = callable(model.kernel) or model.kernel == "precomputed"
+    if not given and n > LARGEST * (3 if model.p == 1.0 else 1):
+        return "landmarks"
+    return "dense" if given or n <= SMALL else "working-set"
+
+
+def sample_weights_of(X, sample_weight) -> np.ndarray | None:
+    """Weights as an array, or None."""
+    if sample_weight is None:
+        return None
+    if is_dask(sample_weight):
+        sample_weight = sample_weight.compute()
+    weight = _check_sample_weight(
+        sample_weight, np.empty((X.shape[0], 1)), dtype=np.float64, ensure_non_negative=True
+    )
+    if not np.isfinite(weight).all():
+        raise ValueError("sample_weight contains NaN or infinity")
+    return weight
+
+
+def _extent(X: np.ndarray) -> tuple[bool, np.ndarray, np.ndarray]:
+    return bool(np.isfinite(X).all()), X.min(axis=0), X.max(axis=0)
+
+
+def _moments(X: np.ndarray, w: np.ndarray, origin: float, degree: int = 1) -> tuple:
+    return w.sum(), w @ (X - origin) ** degree
