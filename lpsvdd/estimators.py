@@ -125,9 +125,9 @@ class LpSVDD(KernelOneClass):
         The gap of the restricted problem, which is brought below ``tol``; and whether
         ``duality_gap_`` is "exact", "sampled" (an estimate, two standard errors added: no bound) or
         "not computed".
-    distance_fit_ : ndarray of shape (n_samples,), for solver="landmarks" only
-        Squared distances of the training samples, which are not kept: ``X_fit_`` holds the
-        landmarks, all of ``centre_rows_``.
+    distance_fit_ : ndarray of shape (n_samples,), for solver="landmarks" and precomputed kernels
+        Squared distances of the training samples, which are not kept: with landmarks ``X_fit_``
+        holds those, all of ``centre_rows_``.
     n_iter_ : int
         Interior-point iterations (1 is reported where none was needed).
     gamma_ : float or None
@@ -228,11 +228,13 @@ class LpSVDD(KernelOneClass):
         """Interval for the probability that the ball rejects a new normal point.
 
         With probability at least 1 - beta over the training points, drawn independently from any
-        distribution, low <= P(predict gives -1 for a new one of them) <= high. It follows from
+        distribution, low <= P(a new one of them lies outside radius_sq_) <= high. It follows from
         the number of points that determine the ball, and says nothing about outliers that are
         accepted. Kernel, C and all that went before (scaling) must be fixed without these points;
-        an AssumptionWarning names what is seen to fail. After choosing among M settings pass
-        beta / M.
+        an AssumptionWarning names what is seen to fail, in a default model the width and C. After
+        choosing among M settings pass beta / M. At p = 1 the lower end counts only the points
+        strictly outside; ``lpsvdd.bounds.rejection_risk_of(model, density=True)`` counts those on
+        the surface too, where no mass can lie on it.
 
         Parameters
         ----------
@@ -307,6 +309,8 @@ class LpSVDD(KernelOneClass):
             self.slack_[kept] = solution.slack
         else:
             self.slack_ = solution.slack
+        if self.kernel == "precomputed":  # what rejection_risk counts; other kernels have the rows
+            self.distance_fit_ = -self._training_scores(K)
         self.duality_gap_ = solution.gap
         self.n_iter_ = max(1, solution.n_iter)
         self._warn_of_empty_ball(stacklevel=5)

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from . import _checks as check
-from ._rejection_model import learnt_kernel
+from ._rejection_model import width_rule
 from .theorems import BoundTerms, bound_from_diagonal
 
 if TYPE_CHECKING:
@@ -104,7 +104,13 @@ def bound_of(
         terms = bound_from_diagonal(
             slack=np.maximum(excess, 0), margin=margin, delta=delta, **options
         )
-    notes = [*terms.notes, *learnt_kernel(model)]
+    notes = [*terms.notes]
+    rule = width_rule(model)
+    if rule is not None:
+        notes.append(
+            f"gamma={rule!r} was computed from the sample; the theorem asks for a kernel fixed "
+            "before: pass a number, or learn it on other samples"
+        )
     if form != "corrected" and threshold < 0:
         notes.append("the squared radius is negative; the printed forms were put with |R^2|")
     return replace(terms, delta=delta, notes=tuple(notes))

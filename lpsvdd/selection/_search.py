@@ -156,6 +156,7 @@ class LpSVDDCV(OutlierMixin, BaseEstimator):
         self.best_params_ = dict(best)
         self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
         self.best_estimator_ = LpSVDD(**best, contamination=self.contamination).fit(X, y)
+        self.best_estimator_.chosen_by_ = type(self).__name__  # rejection_risk warns of it
         self.offset_ = self.best_estimator_.offset_
         return self
 

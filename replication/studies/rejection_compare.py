@@ -133,7 +133,7 @@ def curve(n: int, number: int) -> Rows:
     rows = []
     for axis, p, C in cells:
         model = fit(X, p=p, C=C, **GAUSSIAN.kernel)
-        points = determining_points(model)
+        points = determining_points(model, density=True)
         low, high = points.risk(BETA)
         rows.append({
             "axis": axis, "n": n, "p": p, "C": C, "k": points.high,
