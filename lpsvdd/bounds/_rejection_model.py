@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from lpsvdd.estimators import LpSVDD
 
 SURFACE = 1e-8  # of the largest distance: nearer to the surface, rounding decides the side
-ROUNDING = 1e-12  # of the largest distance: a smaller slack is lost when a score is computed
+ROUNDING = 1e-13  # of the largest distance: a smaller slack is lost when a score is computed
 DUST = 1e-3  # of the largest multiplier: above it a multiplier is positive beyond doubt
 COSTS = tuple(float(c) for c in np.logspace(3, -3, 13))
 

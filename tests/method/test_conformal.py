@@ -150,6 +150,18 @@ def test_predictions_reject_p_values_up_to_the_level():
     assert np.array_equal(detector.score_samples(new), detector.p_values(new))
 
 
+@pytest.mark.parametrize("steps", range(1, 49))
+def test_a_level_just_below_a_p_value_does_not_reject_it(steps):
+    """Levels around steps/49: equal, although 49 (1/49) is below 1 in floats, and a hair away."""
+    rows = np.random.default_rng(0).normal(size=(96, 1))
+    for shift, rejected in ((-1e-6, steps - 1), (0.0, steps), (1e-6, steps)):
+        level = steps / 49 + shift
+        detector = ConformalDetector(FirstColumn(), level=level, random_state=0).fit(rows)
+        held = detector.calibration_[0] + detector.estimators_[0].mean_
+        new = np.r_[held[0] - 1.0, held][:, None]  # p = 1/49, 2/49, ...
+        assert (detector.predict(new) < 0).sum() == rejected
+
+
 @pytest.mark.parametrize(
     "estimator",
     [

@@ -91,6 +91,12 @@ def test_contributions_are_the_integral_of_the_gradient_in_the_weights(model):
         np.testing.assert_allclose(integral, expected, rtol=2e-6, atol=resolution)
 
 
+def test_typical_contributions_are_quantiles_over_training_targets():
+    model = LpSVDD(C=0.2).fit(X, LABELS)
+    own = model.explain(X[LABELS > 0]).contributions
+    np.testing.assert_allclose(model.explain(NEW).typical, np.quantile(own, [0.1, 0.5, 0.9], axis=0))
+
+
 def test_equal_columns_share_equally_and_an_idle_column_has_nothing():
     twice = np.column_stack([X[:, :2], X[:, 0], np.full(60, 7.0)])
     found = LpSVDD(C=0.2).fit(twice).explain(twice).contributions

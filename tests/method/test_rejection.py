@@ -246,6 +246,14 @@ def test_numerical_dust_is_not_counted(p):
     assert (low < told.low) == (p < 1.1) and low >= (model.slack_ > 1e-9).sum()
 
 
+def test_slacks_below_rounding_do_not_count_for_the_lower_end():
+    """A circle at p = 1.05: multipliers 1/40 mean slacks of 1e-32, and rounding decides a score."""
+    for seed in range(5):
+        circle = unit_rows(np.random.default_rng(seed), 40)
+        model = LpSVDD(p=1.05, C=1.0, kernel="linear").fit(circle)
+        assert determining_points(model) == Determining(0, 40, 40)
+
+
 def test_a_radius_below_zero_rejects_everything():
     X = points(30)
     with pytest.warns(UserWarning, match="radius_sq_"):

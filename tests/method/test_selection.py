@@ -302,7 +302,42 @@ def test_likelihood_is_that_of_a_kernel_density_estimate():
     )
 
 
+def test_consistent_means_two_standard_errors():
+    """nu = 0.1 of 100 rows: at most 0.1 + 2 x 0.03, sixteen rejected rows."""
+
+    class Rejecting:
+        nu, gamma_ = 0.1, 3.0
+
+        def __init__(self, rejected):
+            self.rejected = rejected
+
+        def predict(self, rows):
+            return np.where(np.arange(len(rows)) < self.rejected, -1, 1)
+
+    held_out = np.zeros((100, 2))
+    judged = [CRITERIA["consistency"](None, Rejecting(k), held_out) for k in (0, 16, 17)]
+    assert judged == [np.log(3.0), np.log(3.0), -1e6 * 0.17]
+
+
 # -- artificial outliers ----------------------------------------------------------------------
+
+
+def test_artificial_outliers_know_nothing_of_the_held_out_rows():
+    """Only their number enters: others of the same number give the very same outliers."""
+    made, again, other = (
+        Fold(rows, held, seed=0).outliers
+        for rows, held in ((X[:60], X[60:]), (X[:60], 100.0 + X[60:]), (1.0 + X[:60], X[60:]))
+    )
+    assert all(np.array_equal(made[kind], again[kind]) for kind in KINDS)
+    assert not any(np.array_equal(made[kind], other[kind]) for kind in KINDS)
+
+
+def test_extrapolated_points_lie_beyond_a_row_seen_from_another():
+    """Rows are unit vectors: x + (x - z)/2 has an entry 3/2 and an entry -1/2."""
+    (made,) = artificial_outliers(np.eye(3), 100, kinds=["extrapolated"], random_state=0).values()
+    moved = made[(made.max(axis=1) != 1.0)]  # the others picked the same row twice
+    assert len(moved) > 40
+    assert (np.sort(moved, axis=1) == [-0.5, 0.0, 1.5]).all()
 
 
 def test_kinds_are_what_their_names_say():
