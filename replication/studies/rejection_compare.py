@@ -174,7 +174,7 @@ def parameters() -> dict[str, Any]:
     return {
         "settings": [list(one) for one in DATA_SETTINGS], "most": MOST, "aside": ASIDE,
         "slack": SLACK, "level": LEVEL, "beta": BETA, "master_seed": MASTER_SEED,
-        "false_alarms": FALSE_ALARMS, "lower_end": "strictly outside",
+        "false_alarms": FALSE_ALARMS, "lower_end": "strictly outside, 1e-13",
     }  # fmt: skip
 
 
