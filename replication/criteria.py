@@ -135,8 +135,10 @@ def _mass_and_volume(fold: Fold, model, held_out) -> tuple[np.ndarray, np.ndarra
     return mass, volume
 
 
-CRITERIA = selection.CRITERIA | {
+CRITERIA = {
+    "artificial-outliers": selection.CRITERIA["artificial-outliers"],
     "uniform-outliers": uniform_outlier_error,
+    "consistency": selection.CRITERIA["consistency"],
     "kernel-variance": kernel_variance,
     "mean-criterion": mean_criterion,
     "data-shifting": data_shifting,

@@ -377,6 +377,14 @@ def test_bound_of_with_negatives_uses_a_stratum():
 # --- refusals ----------------------------------------------------------------------------------
 
 
+def test_the_diagonal_is_all_that_the_bound_needs_of_the_kernel_matrix():
+    K = np.array([[2.0, 0.5], [0.5, 1.0]])
+    options = {"p": 2.0, "slack": [0.1, 0.0], "margin": 0.5, "delta": 0.1, "radius_sq": 1.0}
+    assert error_bound(K=K, **options) == error_bound(K=K.diagonal(), **options)
+    with pytest.raises(ValueError, match="rademacher needs the square kernel matrix"):
+        bounds.rademacher(K.diagonal())
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -390,7 +398,7 @@ def test_bound_of_with_negatives_uses_a_stratum():
         ({"p": 0.99}, "p must"),
         ({"p": float("inf")}, "p must"),
         ({"K": np.ones((4, 3))}, "square"),
-        ({"K": np.ones(4)}, "square"),
+        ({"K": np.ones((2, 2, 2))}, "square"),
         ({"K": -np.eye(4)}, "diagonal"),
         ({"K": np.zeros((0, 0))}, "at least one"),
         ({"slack": [0.0] * 3}, "slack"),
