@@ -1,4 +1,4 @@
-"""The error bounds of a fitted model, and the number of samples from which a bound says something."""
+"""Error bounds of a fitted model, and the number of samples from which they say something."""
 
 from __future__ import annotations
 
