@@ -7,17 +7,19 @@ source as a new row,
     p(x) = (1 + #{i : s_i <= s(x)}) / (m + 1),       s high for normal rows,
 
 is at most t with probability at most t for a new row of that source, for every t, whatever the
-detector and the distribution, if the rows are exchangeable (Vovk, Gammerman and Shafer 2005).
+detector and the distribution, if the rows are exchangeable (Vovk, Gammerman and Shafer,
+"Algorithmic Learning in a Random World", 2005).
 
 * ``method="split"``: one part of the rows fits the detector, the other calibrates it.
 * ``method="cross"``: K folds; each row is compared by the detector that did not see it, and a new
-  row x by all K: p(x) = (1 + sum_k #{i in fold k : s_k(x_i) <= s_k(x)}) / (n + 1) (Vovk 2015). No
-  row is lost for fitting. P(p <= t) <= 2 t holds for every t up to a term of order K/n (Barber et
-  al. 2021, for the same construction); in practice it is close to t.
+  row x by all K: p(x) = (1 + sum_k #{i in fold k : s_k(x_i) <= s_k(x)}) / (n + 1) (Vovk, Annals of
+  Mathematics and AI 74, 2015). No row is lost for fitting. P(p <= t) <= 2 t holds for every t up to
+  a term of order K/n (Barber et al., Annals of Statistics 49, 2021); in practice it is close to t.
 
 p-values of several new rows that share one calibration set depend on one another positively, and
 the Benjamini-Hochberg procedure at level q then keeps the false discovery rate below q: among the
-rows it names, the expected share of normal ones is at most q (Bates et al. 2023, for split).
+rows it names, the expected share of normal ones is at most q (for split: Bates et al., Annals of
+Statistics 51, 2023).
 """
 
 from __future__ import annotations
@@ -73,16 +75,6 @@ class ConformalDetector(MetaEstimatorMixin, OutlierMixin, BaseEstimator):
     See Also
     --------
     LpSVDD.rethreshold : the same threshold as "split" for one model and one rate.
-
-    References
-    ----------
-    V. Vovk, A. Gammerman, G. Shafer, "Algorithmic Learning in a Random World", 2005.
-    V. Vovk, "Cross-conformal predictors", Annals of Mathematics and Artificial Intelligence 74,
-    2015.
-    R. F. Barber, E. Candes, A. Ramdas, R. Tibshirani, "Predictive inference with the jackknife+",
-    Annals of Statistics 49, 2021.
-    S. Bates, E. Candes, L. Lei, Y. Romano, M. Sesia, "Testing for outliers with conformal
-    p-values", Annals of Statistics 51, 2023.
 
     Examples
     --------
