@@ -81,9 +81,7 @@ class GaussianProcessOCC(KernelOneClass):
 
     References
     ----------
-    .. [1] M. Kemmler, E. Rodner, J. Denzler, "One-class classification with Gaussian processes",
-       ACCV 2010.
-    .. [2] M. Kemmler, E. Rodner, E.-S. Wacker, J. Denzler, "One-class classification with Gaussian
+    .. [1] M. Kemmler, E. Rodner, E.-S. Wacker, J. Denzler, "One-class classification with Gaussian
        processes", Pattern Recognition 46(12), 2013.
 
     Examples

@@ -35,8 +35,6 @@ from ._rejection_model import (
 )
 from .complexity import (
     MonteCarlo,
-    distance_bound,
-    kappa_bound,
     lipschitz,
     lipschitz_printed,
     margin_loss,
@@ -57,9 +55,7 @@ __all__ = [
     "bound_of",
     "cost_for_rate",
     "determining_points",
-    "distance_bound",
     "error_bound",
-    "kappa_bound",
     "lipschitz",
     "lipschitz_printed",
     "margin_loss",

@@ -127,11 +127,6 @@ def trace_bound(K: ArrayLike, B: float) -> float:
     return 2 * positive(B, "B") * math.sqrt(diag.sum()) / diag.size
 
 
-def kappa_bound(n: int, B: float, B_kappa: float) -> float:
-    """2 B B_kappa / sqrt(n)."""
-    return 2 * positive(B, "B") * positive(B_kappa, "B_kappa") / math.sqrt(positive(n, "n"))
-
-
 def rademacher(
     K: ArrayLike, B: float = 1.0, n_draws: int = 1000, random_state: int | None = 0
 ) -> MonteCarlo:
@@ -164,15 +159,6 @@ def rademacher(
         # Rounding can leave a tiny negative value when the signed sum is (nearly) zero.
         norms[start:stop] = np.sqrt(np.maximum(squares, 0.0))
     return MonteCarlo(scale * norms.mean(), scale * norms.std(ddof=1) / math.sqrt(n_draws))
-
-
-def distance_bound(B: float, B_kappa: float) -> float:
-    """sup of f(x) = ||phi(x) - w||^2 over ||w|| <= B: (B + B_kappa)^2.
-
-    The paper's B^2 + 3 B_kappa^2 is an upper bound only while B <= B_kappa. It is derived from
-    sum_i alpha_i = 1, which labelled negatives break.
-    """
-    return (positive(B, "B") + positive(B_kappa, "B_kappa")) ** 2
 
 
 def offset_width(*, B: float, B_kappa: float, margin: float, negatives: bool) -> float:

@@ -8,8 +8,8 @@ rows that the model was fitted to; ``model`` has ``score_samples`` (high is norm
 train, scikit-learn's own searches serve, with ``TargetFolds``.
 """
 
-from lpsvdd.selection._folds import Fold, TargetFolds
+from lpsvdd.selection._folds import CRITERIA, Fold, TargetFolds
 from lpsvdd.selection._outliers import KINDS, artificial_outliers
-from lpsvdd.selection._search import CRITERIA, LpSVDDCV
+from lpsvdd.selection._search import LpSVDDCV
 
 __all__ = ["CRITERIA", "KINDS", "Fold", "LpSVDDCV", "TargetFolds", "artificial_outliers"]

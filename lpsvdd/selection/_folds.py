@@ -1,10 +1,11 @@
-"""Folds: rows to fit, rows held out, and what all models of a fold share."""
+"""Folds: rows to fit, rows held out, what all models of a fold share, and how they are judged."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import cdist, pdist, squareform
@@ -77,6 +78,43 @@ class FoldModel(LpSVDD):
         """Score of rows, as those of the fold."""
         squared = np.take(self.fold_.distances(X), self.centre_rows_, axis=1)
         return -rbf_distances(squared, self.gamma_, self.centre_coef_, self.norm_sq_)
+
+
+Criterion = Callable[[Fold, Any, np.ndarray], float]
+
+
+def auc(normal: np.ndarray, abnormal: np.ndarray) -> float:
+    """Share of pairs in which the normal score is the higher one; ties count half."""
+    normal = np.sort(normal)
+    below = np.searchsorted(normal, abnormal, "left") + np.searchsorted(normal, abnormal, "right")
+    return float(1.0 - below.mean() / (2.0 * len(normal)))
+
+
+def artificial_outlier_auc(fold: Fold, model: Any, held_out: np.ndarray) -> float:
+    """Mean over the kinds of artificial outliers of the AUC: held-out rows against outliers."""
+    scores = np.split(model.score_samples(fold.all_outliers), len(fold.outliers))
+    normal = model.score_samples(held_out)
+    return float(np.mean([auc(normal, part) for part in scores]))
+
+
+def consistency(fold: Fold, model: Any, held_out: np.ndarray) -> float:
+    r"""log gamma while the model is consistent: the narrowest consistent kernel wins.
+
+    Consistent: the share of held-out rows rejected is at most nu + 2 sqrt(nu (1 - nu)/n). One that
+    is not gets minus its rejected share times a million, lower than any width.
+    Tax and Mueller, ICPR 2004.
+    """
+    rejected, nu = np.mean(model.predict(held_out) < 0), model.nu
+    if rejected <= nu + 2.0 * np.sqrt(nu * (1.0 - nu) / len(held_out)):
+        return float(np.log(model.gamma_))
+    return -1e6 * float(rejected)
+
+
+CRITERIA: dict[str, Criterion] = {
+    "artificial-outliers": artificial_outlier_auc,
+    "consistency": consistency,
+}
+"""Criteria with a name, for ``LpSVDDCV(criterion=...)``."""
 
 
 class TargetFolds(StratifiedKFold):

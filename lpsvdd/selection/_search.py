@@ -1,10 +1,9 @@
-"""LpSVDDCV: the criteria, the grid, the folds, the best candidate, the final fit."""
+"""LpSVDDCV: the grid, the folds, the best candidate, the final fit."""
 
 from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable
 from copy import copy
 from numbers import Integral, Real
 from typing import Any
@@ -20,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from lpsvdd._validation import check_exponent, estimator_labels, in_memory
 from lpsvdd.estimators import LpSVDD
 from lpsvdd.kernels import resolve_gamma
-from lpsvdd.selection._folds import Fold, FoldModel
+from lpsvdd.selection._folds import CRITERIA, Fold, FoldModel
 from lpsvdd.solver._share import check_share
 
 WIDTHS = tuple(2.0**k for k in range(7))
@@ -29,42 +28,6 @@ SHARES = (0.1,)
 """The automatic grid of nu."""
 LEAST_ROWS = 4  # with fewer no fold can be judged: the middle of the grid is taken
 FOLD_TOL = 1e-6  # duality gap of the fits that are only compared
-
-Criterion = Callable[[Fold, Any, np.ndarray], float]
-
-
-def auc(normal: np.ndarray, abnormal: np.ndarray) -> float:
-    """Share of pairs in which the normal score is the higher one; ties count half."""
-    normal = np.sort(normal)
-    below = np.searchsorted(normal, abnormal, "left") + np.searchsorted(normal, abnormal, "right")
-    return float(1.0 - below.mean() / (2.0 * len(normal)))
-
-
-def artificial_outlier_auc(fold: Fold, model: Any, held_out: np.ndarray) -> float:
-    """Mean over the kinds of artificial outliers of the AUC: held-out rows against outliers."""
-    scores = np.split(model.score_samples(fold.all_outliers), len(fold.outliers))
-    normal = model.score_samples(held_out)
-    return float(np.mean([auc(normal, part) for part in scores]))
-
-
-def consistency(fold: Fold, model: Any, held_out: np.ndarray) -> float:
-    r"""log gamma while the model is consistent: the narrowest consistent kernel wins.
-
-    Consistent: the share of held-out rows rejected is at most nu + 2 sqrt(nu (1 - nu)/n). One that
-    is not gets minus its rejected share times a million, lower than any width.
-    Tax and Mueller, ICPR 2004.
-    """
-    rejected, nu = np.mean(model.predict(held_out) < 0), model.nu
-    if rejected <= nu + 2.0 * np.sqrt(nu * (1.0 - nu) / len(held_out)):
-        return float(np.log(model.gamma_))
-    return -1e6 * float(rejected)
-
-
-CRITERIA: dict[str, Criterion] = {
-    "artificial-outliers": artificial_outlier_auc,
-    "consistency": consistency,
-}
-"""Criteria with a name, for ``LpSVDDCV(criterion=...)``."""
 
 
 class LpSVDDCV(OutlierMixin, BaseEstimator):

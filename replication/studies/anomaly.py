@@ -26,7 +26,7 @@ import numpy as np
 from lpsvdd import LpSVDD, LpSVDDCV
 from lpsvdd.baselines import KernelMean
 from lpsvdd.selection import KINDS, Fold
-from lpsvdd.selection._search import auc as share_above
+from lpsvdd.selection._folds import auc as share_above
 from replication import adbench, anomaly_sets, keel
 from replication.criteria import CRITERIA
 from replication.store import Row

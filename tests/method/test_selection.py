@@ -20,8 +20,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from lpsvdd import LpSVDD, LpSVDDCV
 from lpsvdd.baselines import KernelMean
 from lpsvdd.selection import CRITERIA, KINDS, Fold, TargetFolds, artificial_outliers
-from lpsvdd.selection._folds import FoldModel
-from lpsvdd.selection._search import auc
+from lpsvdd.selection._folds import FoldModel, auc
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(90, 3))
