@@ -105,7 +105,8 @@ def determining_points(
 ) -> Determining:
     """Count the positive training points that determine the ball; see `rejection_risk_of`."""
     check_is_fitted(model)
-    if _surface(model) == "ball" and model.offset_ != -model.surface_sq_:
+    moved = _surface(model) == "ball" and model.offset_ != -model.surface_sq_
+    if moved or model.contamination is not None:
         raise ValueError(
             "the risk of rejection is known for the ball's surface only, and contamination=, "
             "rethreshold() or nu= moved the threshold; give C instead"
