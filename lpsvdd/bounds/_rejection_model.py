@@ -105,11 +105,10 @@ def determining_points(
 ) -> Determining:
     """Count the positive training points that determine the ball; see `rejection_risk_of`."""
     check_is_fitted(model)
-    moved = _surface(model) == "ball" and model.offset_ != -model.surface_sq_
-    if moved or model.contamination is not None:
+    if _surface(model) != "leave-one-out" and model.offset_ != -model.surface_sq_:
         raise ValueError(
-            "the risk of rejection is known for the ball's surface only, and contamination=, "
-            "rethreshold() or nu= moved the threshold; give C instead"
+            "the risk of rejection is known for the ball's surface only, and contamination= or "
+            "rethreshold() moved the threshold: leave it where fit puts it"
         )
     kept = _counted(model, counted)
     everywhere = _excess(model)
@@ -283,8 +282,9 @@ def cost_for_rate(
         raise ValueError(f"rate must lie in the open interval (0, 1), got {rate!r}")
     costs = sorted({float(cost) for cost in costs}, reverse=True)
     chosen = None
+    of_the_ball = {"surface": "ball"} if "surface" in model.get_params() else {}
     for cost in costs:
-        fitted = clone(model).set_params(C=cost, nu=None)
+        fitted = clone(model).set_params(C=cost, nu=None, **of_the_ball)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="radius_sq_")  # such a ball is refused below
             fitted.fit(X, y)

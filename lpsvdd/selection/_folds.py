@@ -70,6 +70,8 @@ class FoldModel(LpSVDD):
         """Fit to the rows of the fold with the width ``gamma``, a number."""
         self.fold_, width = fold, self.gamma
         self.set_params(kernel="precomputed")
+        if "surface" in self.get_params():  # criteria that count rejections mean the ball's own
+            self.set_params(surface="ball")
         self.fit(np.exp(-width * fold.training_distances))
         self.gamma_ = width
         return self
