@@ -154,7 +154,7 @@ def unmet_conditions(model: LpSVDD, *, counted: ArrayLike | None = None) -> list
     if _surface(model) != "ball":
         sentences.append(
             f"the interval speaks of the ball (radius_sq_), and predict uses the {_surface(model)} "
-            "surface: its rate is another"
+            "surface, whose rate is another; surface='ball' makes them the same"
         )
     return sentences
 
