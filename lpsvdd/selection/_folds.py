@@ -99,22 +99,17 @@ def artificial_outlier_auc(fold: Fold, model: Any, held_out: np.ndarray) -> floa
     return float(np.mean([auc(normal, part) for part in scores]))
 
 
-def consistency(fold: Fold, model: Any, held_out: np.ndarray) -> float:
-    r"""log gamma while the model is consistent: the narrowest consistent kernel wins.
-
-    Consistent: the share of held-out rows rejected is at most nu + 2 sqrt(nu (1 - nu)/n). One that
-    is not gets minus its rejected share times a million, lower than any width.
-    Tax and Mueller, ICPR 2004.
-    """
-    rejected, nu = np.mean(model.predict(held_out) < 0), model.nu
-    if rejected <= nu + 2.0 * np.sqrt(nu * (1.0 - nu) / len(held_out)):
-        return float(np.log(model.gamma_))
-    return -1e6 * float(rejected)
+def likelihood(fold: Fold, model: Any, held_out: np.ndarray) -> float:
+    """Mean log density of the held-out rows under the kernel density estimate of that width."""
+    exponent = -model.gamma_ * fold.distances(held_out)
+    top = exponent.max(axis=1)
+    density = np.log(np.exp(exponent - top[:, None]).mean(axis=1)) + top
+    return float(density.mean() + 0.5 * fold.X.shape[1] * np.log(model.gamma_))
 
 
 CRITERIA: dict[str, Criterion] = {
     "artificial-outliers": artificial_outlier_auc,
-    "consistency": consistency,
+    "likelihood": likelihood,
 }
 """Criteria with a name, for ``LpSVDDCV(criterion=...)``."""
 

@@ -13,6 +13,7 @@ from scipy.stats import spearmanr
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.neighbors import KernelDensity
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
@@ -353,21 +354,13 @@ def test_auc_is_that_of_scikit_learn_with_ties():
     )
 
 
-def test_consistent_means_two_standard_errors():
-    """nu = 0.1 of 100 rows: at most 0.1 + 2 x 0.03, sixteen rejected rows."""
-
-    class Rejecting:
-        nu, gamma_ = 0.1, 3.0
-
-        def __init__(self, rejected):
-            self.rejected = rejected
-
-        def predict(self, rows):
-            return np.where(np.arange(len(rows)) < self.rejected, -1, 1)
-
-    held_out = np.zeros((100, 2))
-    judged = [CRITERIA["consistency"](None, Rejecting(k), held_out) for k in (0, 16, 17)]
-    assert judged == [np.log(3.0), np.log(3.0), -1e6 * 0.17]
+def test_likelihood_is_that_of_a_kernel_density_estimate():
+    fold, model = Fold(X[:60], X[60:], 0), LpSVDD(nu=0.1, gamma=0.7).fit(X[:60])
+    density = KernelDensity(bandwidth=np.sqrt(0.5 / 0.7)).fit(X[:60])
+    constant = 1.5 * np.log(np.pi)  # (gamma/pi)^(d/2) without its pi
+    assert CRITERIA["likelihood"](fold, model, X[60:]) == pytest.approx(
+        density.score(X[60:]) / 30 + constant
+    )
 
 
 # -- artificial outliers ----------------------------------------------------------------------

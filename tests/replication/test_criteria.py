@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.neighbors import KernelDensity
 
-from lpsvdd import LpSVDD, LpSVDDCV
-from lpsvdd.selection import Fold
+from lpsvdd import LpSVDDCV
 from replication.criteria import CRITERIA, shifted_data
 
 RNG = np.random.default_rng(3)
@@ -40,10 +38,18 @@ def test_shifted_rows_leave_a_disc_at_its_edge():
     assert np.mean(np.linalg.norm(targets, axis=1) < 1.0) > 0.99
 
 
-def test_likelihood_is_that_of_a_kernel_density_estimate():
-    fold, model = Fold(X[:60], X[60:], 0), LpSVDD(nu=0.1, gamma=0.7).fit(X[:60])
-    density = KernelDensity(bandwidth=np.sqrt(0.5 / 0.7)).fit(X[:60])
-    constant = 1.5 * np.log(np.pi)  # (gamma/pi)^(d/2) without its pi
-    assert CRITERIA["likelihood"](fold, model, X[60:]) == pytest.approx(
-        density.score(X[60:]) / 30 + constant
-    )
+def test_consistent_means_two_standard_errors():
+    """nu = 0.1 of 100 rows: at most 0.1 + 2 x 0.03, sixteen rejected rows."""
+
+    class Rejecting:
+        nu, gamma_ = 0.1, 3.0
+
+        def __init__(self, rejected):
+            self.rejected = rejected
+
+        def predict(self, rows):
+            return np.where(np.arange(len(rows)) < self.rejected, -1, 1)
+
+    held_out = np.zeros((100, 2))
+    judged = [CRITERIA["consistency"](None, Rejecting(k), held_out) for k in (0, 16, 17)]
+    assert judged == [np.log(3.0), np.log(3.0), -1e6 * 0.17]
