@@ -1,3 +1,4 @@
+from .conformal import ConformalDetector
 from .estimators import LpSVDD
 from .openset import OpenSetClassifier
 from .persistence import load_model, save
@@ -7,6 +8,7 @@ from .weighted import WeightedLpSVDD
 
 __version__: str
 __all__ = [
+    "ConformalDetector",
     "LpSVDD",
     "LpSVDDCV",
     "OpenSetClassifier",

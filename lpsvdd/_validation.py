@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import warnings
 from numbers import Real
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
+from scipy.sparse import issparse
 
 
 def check_labels(y: object, n_samples: int) -> np.ndarray:
@@ -53,6 +54,19 @@ def estimator_labels(y: object, n_samples: int) -> np.ndarray:
         )
         return np.ones(n_samples)
     return check_labels(y, n_samples)
+
+
+def in_memory(X: Any) -> Any:
+    """Rows in memory: those of a dask array or frame are computed; sparse ones are refused."""
+    if type(X).__module__.partition(".")[0].startswith("dask"):
+        X = X.compute()
+    if issparse(X):
+        raise TypeError(
+            "X is sparse, and kernels need dense rows: pass X.toarray(), or make them dense where "
+            "they arise, by OneHotEncoder(sparse_output=False) or "
+            "ColumnTransformer(..., sparse_threshold=0)"
+        )
+    return X
 
 
 def check_square_kernel(K: np.ndarray, name: str = "K") -> None:

@@ -7,17 +7,19 @@ source as a new row,
     p(x) = (1 + #{i : s_i <= s(x)}) / (m + 1),       s high for normal rows,
 
 is at most t with probability at most t for a new row of that source, for every t, whatever the
-detector and the distribution, if the rows are exchangeable (Vovk, Gammerman and Shafer 2005).
+detector and the distribution, if the rows are exchangeable (Vovk, Gammerman and Shafer,
+"Algorithmic Learning in a Random World", 2005).
 
 * ``method="split"``: one part of the rows fits the detector, the other calibrates it.
 * ``method="cross"``: K folds; each row is compared by the detector that did not see it, and a new
-  row x by all K: p(x) = (1 + sum_k #{i in fold k : s_k(x_i) <= s_k(x)}) / (n + 1) (Vovk 2015). No
-  row is lost for fitting. P(p <= t) <= 2 t holds for every t up to a term of order K/n (Barber et
-  al. 2021, for the same construction); in practice it is close to t.
+  row x by all K: p(x) = (1 + sum_k #{i in fold k : s_k(x_i) <= s_k(x)}) / (n + 1) (Vovk, Annals of
+  Mathematics and AI 74, 2015). No row is lost for fitting. P(p <= t) <= 2 t holds for every t up to
+  a term of order K/n (Barber et al., Annals of Statistics 49, 2021); in practice it is close to t.
 
 p-values of several new rows that share one calibration set depend on one another positively, and
 the Benjamini-Hochberg procedure at level q then keeps the false discovery rate below q: among the
-rows it names, the expected share of normal ones is at most q (Bates et al. 2023, for split).
+rows it names, the expected share of normal ones is at most q (for split: Bates et al., Annals of
+Statistics 51, 2023).
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from __future__ import annotations
 from numbers import Integral
 
 import numpy as np
+from scipy.sparse import issparse
 from scipy.stats import false_discovery_control
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, OutlierMixin, clone
 from sklearn.model_selection import KFold
@@ -32,7 +35,7 @@ from sklearn.utils import _safe_indexing, check_array, check_random_state
 from sklearn.utils._tags import get_tags
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from lpsvdd._validation import is_number
+from lpsvdd._validation import in_memory, is_number
 
 METHODS = ("split", "cross")
 
@@ -73,21 +76,10 @@ class ConformalDetector(MetaEstimatorMixin, OutlierMixin, BaseEstimator):
     --------
     LpSVDD.rethreshold : the same threshold as "split" for one model and one rate.
 
-    References
-    ----------
-    V. Vovk, A. Gammerman, G. Shafer, "Algorithmic Learning in a Random World", 2005.
-    V. Vovk, "Cross-conformal predictors", Annals of Mathematics and Artificial Intelligence 74,
-    2015.
-    R. F. Barber, E. Candes, A. Ramdas, R. Tibshirani, "Predictive inference with the jackknife+",
-    Annals of Statistics 49, 2021.
-    S. Bates, E. Candes, L. Lei, Y. Romano, M. Sesia, "Testing for outliers with conformal
-    p-values", Annals of Statistics 51, 2023.
-
     Examples
     --------
     >>> import numpy as np
-    >>> from lpsvdd import LpSVDD
-    >>> from lpsvdd.conformal import ConformalDetector
+    >>> from lpsvdd import ConformalDetector, LpSVDD
     >>> X = np.random.default_rng(0).normal(size=(400, 2))
     >>> detector = ConformalDetector(LpSVDD(nu=0.1), random_state=0).fit(X)
     >>> p = detector.p_values([[0.0, 0.0], [9.0, 9.0]])
@@ -128,18 +120,19 @@ class ConformalDetector(MetaEstimatorMixin, OutlierMixin, BaseEstimator):
         self
         """
         self._check_parameters()
+        X = self._rows(X)
         if not hasattr(X, "iloc"):  # a data frame stays one: the detector may know its columns
-            X = check_array(X, ensure_all_finite=False, dtype=None, ensure_min_samples=0)
+            options = {"accept_sparse": "csr", "ensure_all_finite": False, "dtype": None}
+            X = check_array(X, ensure_min_samples=0, **options)
         n = _num_samples(X)
         if n < 2:
             raise ValueError(f"n_samples = {n}: one row to fit and one to calibrate are needed")
-        rng = check_random_state(self.random_state)
-        self.estimators_, self.calibration_ = [], []
-        for fitted, held in self._parts(n, rng):
-            detector = clone(self.estimator).fit(_safe_indexing(X, fitted))
-            self.estimators_.append(detector)
-            self.calibration_.append(np.sort(detector.score_samples(_safe_indexing(X, held))))
-        self.n_calibration_ = sum(map(len, self.calibration_))
+        detectors, calibration = [], []  # kept when all are there: a failed refit changes nothing
+        for fitted, held in self._parts(n, check_random_state(self.random_state)):
+            detectors.append(clone(self.estimator).fit(_safe_indexing(X, fitted)))
+            calibration.append(np.sort(detectors[-1].score_samples(_safe_indexing(X, held))))
+        self.estimators_, self.calibration_ = detectors, calibration
+        self.n_calibration_ = sum(map(len, calibration))
         self.offset_ = self._threshold()
         return self
 
@@ -191,6 +184,11 @@ class ConformalDetector(MetaEstimatorMixin, OutlierMixin, BaseEstimator):
             raise AttributeError(f"{type(self).__name__} is not fitted and has no {attribute}")
         return self.estimators_[0]
 
+    def _rows(self, X):
+        """Rows in memory; sparse ones pass where the detector takes them."""
+        is_sparse = issparse(X) and get_tags(self.estimator).input_tags.sparse
+        return X if is_sparse else in_memory(X)
+
     def _threshold(self) -> float:
         """Halfway to the next larger p-value, so that a p-value equal to ``level`` is rejected."""
         steps = np.floor(self.level * (self.n_calibration_ + 1.0) + 1e-9)
@@ -199,6 +197,7 @@ class ConformalDetector(MetaEstimatorMixin, OutlierMixin, BaseEstimator):
     def _not_above(self, X) -> np.ndarray:
         """Number of calibration scores that are not above the score of each row."""
         check_is_fitted(self)
+        X = self._rows(X)
         return sum(
             np.searchsorted(scores, detector.score_samples(X), side="right")
             for detector, scores in zip(self.estimators_, self.calibration_, strict=True)

@@ -230,11 +230,13 @@ class LpSVDD(KernelOneClass):
         """Interval for the probability that the ball rejects a new normal point.
 
         With probability at least 1 - beta over the training points, drawn independently from any
-        distribution, low <= P(predict gives -1 for a new one of them) <= high. It follows from
+        distribution, low <= P(a new one of them lies outside radius_sq_) <= high. It follows from
         the number of points that determine the ball, and says nothing about outliers that are
         accepted. Kernel, C and all that went before (scaling) must be fixed without these points;
-        an AssumptionWarning names what is seen to fail. After choosing among M settings pass
-        beta / M.
+        an AssumptionWarning names what is seen to fail, in a default model the width and C. After
+        choosing among M settings pass beta / M. At p = 1 the lower end counts only the points
+        strictly outside; ``lpsvdd.bounds.rejection_risk_of(model, density=True)`` counts those on
+        the surface too, where no mass can lie on it.
 
         Parameters
         ----------

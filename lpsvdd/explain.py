@@ -136,7 +136,8 @@ def explain(model: Any, X: Any) -> Explanation:
     steps, svdd = detector_inside(model)
     check_is_fitted(svdd)
     columns, source = sources(steps, X, svdd.n_features_in_)
-    Z = np.asarray(transformed(steps, X), dtype=float)
+    rows = transformed(steps, X)  # a data frame stays one for the model, which knows its columns
+    Z = np.asarray(rows, dtype=float)
     psi = _Contributions(svdd, source, len(columns))
     found, base = psi(Z), psi.base
     targets = _training_targets(svdd)
@@ -144,7 +145,7 @@ def explain(model: Any, X: Any) -> Explanation:
     typical = np.quantile(psi(thinned), [0.1, 0.5, 0.9], axis=0)
     values = named(X, columns, Z)
     offset = float(getattr(svdd, "offset_", np.nan))
-    return Explanation(found, base, svdd.score_samples(Z), offset, columns, values, typical)
+    return Explanation(found, base, svdd.score_samples(rows), offset, columns, values, typical)
 
 
 def nearest_support_vectors(model: Any, X: Any, n: int = 5) -> Neighbours:

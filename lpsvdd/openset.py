@@ -1,8 +1,6 @@
-r"""Open-set classification with one lp-sphere per class.
+r"""Open-set classification: one lp-sphere per class, all in one feature space.
 
-The paper's discussion names this extension: several hyperspheres, one per class, for problems in
-which a test sample may belong to none of the known classes. All spheres live in one feature space
-(one kernel, one width), so their distances can be compared.
+The paper's discussion names this extension, for test samples that may belong to no known class.
 """
 
 from __future__ import annotations
@@ -77,13 +75,6 @@ class OpenSetClassifier(KernelInput, ClassifierMixin, BaseEstimator):
     There is no ``decision_function``: scikit-learn expects its argmax to equal ``predict``, which
     cannot hold with a rejection. Use ``margins`` (its argmax is ``predict_closed``) and
     ``score_samples``.
-
-    References
-    ----------
-    .. [1] S. R. Arashloo, "lp slack norm support vector data description", arXiv:2203.08932, the
-       discussion in section 5.
-    .. [2] W. J. Scheirer et al., "Toward open set recognition", IEEE Transactions on Pattern
-       Analysis and Machine Intelligence 35(7), 2013.
 
     Examples
     --------
@@ -273,21 +264,16 @@ def _check_share(name: str, value: object) -> None:
 def _label_table(classes: np.ndarray, reject_label):
     """The reject label, and an array of all labels with it in last place."""
     numeric = classes.dtype.kind in "iuf"
-    if reject_label is None:
-        if numeric:
-            reject_label = -1 if -1 not in classes else classes.min() - 1
-        else:
-            reject_label = "unknown"
+    if reject_label is None and numeric:
+        reject_label = -1 if -1 not in classes else classes.min() - 1
+    elif reject_label is None:
+        reject_label = "unknown"
     if reject_label in classes.tolist():
         raise ValueError(f"reject_label must not be one of the classes, got {reject_label!r}")
-    same_kind = (
-        isinstance(reject_label, str)
-        if classes.dtype.kind == "U"
-        else numeric and isinstance(reject_label, (Real, np.number))
-    )
-    if same_kind:
-        return reject_label, np.concatenate([classes, np.asarray([reject_label])])
+    is_text = isinstance(reject_label, str) and classes.dtype.kind == "U"
+    same_kind = is_text or numeric and isinstance(reject_label, (Real, np.number))
     table = np.empty(len(classes) + 1, dtype=object)
-    table[:-1] = classes
-    table[-1] = reject_label
+    table[:-1], table[-1] = classes, reject_label
+    if same_kind:
+        table = np.concatenate([classes, np.asarray([reject_label])])
     return reject_label, table

@@ -6,7 +6,7 @@ when a function runs, so that importing the package stays fast.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from importlib.resources import as_file, files
 from typing import TYPE_CHECKING, Any
@@ -29,7 +29,7 @@ PALETTE = {
 }
 """Okabe and Ito's colours."""
 
-INSIDE, OUTSIDE, NEGATIVE = PALETTE["blue"], PALETTE["vermillion"], PALETTE["black"]
+INSIDE, OUTSIDE = PALETTE["blue"], PALETTE["vermillion"]
 
 
 def style() -> AbstractContextManager[None]:
@@ -61,63 +61,6 @@ def fraction(value: float) -> str:
     return str(exact) if abs(float(exact) - value) < 1e-9 else f"{value:g}"
 
 
-def evaluation_grid(
-    X: np.ndarray, *, margin: float = 0.15, size: int = 160
-) -> tuple[np.ndarray, ...]:
-    """Coordinates (gx, gy) of a regular grid around two-dimensional points and its rows (m, 2)."""
-    low, high = X.min(axis=0), X.max(axis=0)
-    pad = margin * (high - low).max()
-    axes = [np.linspace(low[k] - pad, high[k] + pad, size) for k in range(2)]
-    gx, gy = np.meshgrid(*axes)
-    return gx, gy, np.column_stack([gx.ravel(), gy.ravel()])
-
-
-def decision_boundary(
-    X: np.ndarray,
-    decision: Callable[[np.ndarray], np.ndarray],
-    *,
-    y: np.ndarray | None = None,
-    support: np.ndarray | None = None,
-    ax: Axes | None = None,
-    size: int = 160,
-) -> Axes:
-    """Points of the plane, the region where ``decision`` is positive, and its boundary.
-
-    ``support`` marks points with a positive multiplier; negatives (y = -1) are drawn as crosses.
-    When the decision is negative everywhere there is no region, and the axes say so.
-    """
-    ax = ax or _new_axes()
-    gx, gy, rows = evaluation_grid(X, size=size)
-    values = decision(rows).reshape(gx.shape)
-    if values.max() > 0 > values.min():
-        ax.contourf(gx, gy, values, levels=[0, values.max()], colors=[PALETTE["sky"]], alpha=0.25)
-        ax.contour(gx, gy, values, levels=[0], colors=[INSIDE], linewidths=1.4)
-    else:
-        text = "no point inside" if values.max() <= 0 else "every point inside"
-        ax.text(0.03, 0.97, text, transform=ax.transAxes, va="top", fontsize="small")
-    y = np.ones(len(X)) if y is None else np.asarray(y)
-    mask = np.zeros(len(X), dtype=bool) if support is None else _as_mask(support, len(X))
-    for chosen, colour, label in ((~mask, "#777777", "data"), (mask, OUTSIDE, "support vectors")):
-        shown = chosen & (y > 0)
-        ax.scatter(X[shown, 0], X[shown, 1], s=9, color=colour, label=label, zorder=3, linewidths=0)
-    if np.any(y < 0):
-        other = X[y < 0]
-        look: dict[str, Any] = {"s": 16, "marker": "x", "color": NEGATIVE, "zorder": 3}
-        ax.scatter(other[:, 0], other[:, 1], label="negatives", **look)
-    ax.set_aspect("equal")
-    ax.grid(False)
-    return ax
-
-
-def _as_mask(support: np.ndarray, n: int) -> np.ndarray:
-    support = np.asarray(support)
-    if support.dtype == bool:
-        return support
-    mask = np.zeros(n, dtype=bool)
-    mask[support] = True
-    return mask
-
-
 def heat_map(
     values: np.ndarray,
     *,
@@ -143,15 +86,9 @@ def heat_map(
             if np.isfinite(value):
                 red, green, blue, _ = shown.cmap(shown.norm(value))
                 dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
-                ax.text(
-                    column,
-                    row,
-                    fmt.format(value).replace("-", "\N{MINUS SIGN}"),
-                    ha="center",
-                    va="center",
-                    fontsize="small",
-                    color="white" if dark else "black",
-                )
+                text = fmt.format(value).replace("-", "\N{MINUS SIGN}")
+                look: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": "small"}
+                ax.text(column, row, text, color="white" if dark else "black", **look)
     ax.set_xticks(range(len(cs)), [f"{c:g}" for c in cs])
     ax.set_yticks(range(len(ps)), [fraction(p) for p in ps])
     ax.set(xlabel="c", ylabel="p")

@@ -39,18 +39,7 @@ class WeightedLpSVDD(LpSVDD):
     Attributes
     ----------
     weights_ : ndarray of shape (n_samples,)
-        The weights w_i.
-    alpha_, support_, dual_coef_, slack_, radius_sq_, offset_, duality_gap_, n_iter_, gamma_
-        As in `LpSVDD`.
-
-    References
-    ----------
-    .. [1] C.-D. Wang, J. Lai, "Position regularized support vector domain description", Pattern
-       Recognition 46(3), 2013.
-    .. [2] M. Cha, J. S. Kim, J.-G. Baek, "Density weighted support vector data description",
-       Expert Systems with Applications 41(7), 2014.
-    .. [3] Hu et al., the method called GL-SVDD, IEEE Transactions on Neural Networks and Learning
-       Systems, 2021 (IEEE Xplore 9632278).
+        The weights w_i; all others as in `LpSVDD`.
 
     Examples
     --------

@@ -5,17 +5,13 @@ its dual is that of SVDD with the box 0 <= alpha_i <= C w_i. P-, DW- and GL-SVDD
 ``LpSVDD(p=1)`` with ``sample_weight`` from this module, and the same weights serve every other p.
 A weight of zero drops the point; at p = 1 the dual is feasible when C sum_i w_i >= 1.
 
-================  ==============================================  ===============================
-function          weight                                          standing of the formula
-================  ==============================================  ===============================
-`position`        falls with the distance to the kernel mean      reconstruction (P-SVDD)
-`density`         1 - d_k(x_i) / max_j d_k(x_j)                   as published (DW-SVDD)
-`global_local`    lam · global + (1 - lam) · local density        reconstruction (GL-SVDD)
-================  ==============================================  ===============================
+Only DW-SVDD's weight (`density`) was published with a formula that we could read. `position`
+(P-SVDD) and `global_local` (GL-SVDD) are **reconstructions** from abstracts and from the summary in
+S. R. Arashloo, "lp slack norm support vector data description", arXiv:2203.08932.
 
-None of the three sources says how labelled negatives are weighted. ``negatives="unit"`` gives
-them weight 1; ``negatives="class"`` applies the formula within the negatives. Positives are always
-weighted among positives only.
+In every function y holds labels +1 / -1 (None: all +1). None of the sources says how labelled
+negatives are weighted: ``negatives="unit"`` gives them weight 1, ``negatives="class"`` applies the
+formula within the negatives. Positives are always weighted among positives only.
 """
 
 from __future__ import annotations
@@ -41,37 +37,16 @@ def position(
 ) -> np.ndarray:
     r"""Weights from the squared distance to the kernel mean (P-SVDD, reconstruction).
 
-    D_i = K_ii - (2/n) sum_j K_ij + 1'K1/n^2, and
+    D_i = K_ii - (2/n) sum_j K_ij + 1'K1/n^2 of the kernel matrix K, and
 
     * "linear":  w_i = 1 - D_i / max D,
     * "minmax":  w_i = (max D - D_i) / (max D - min D),
     * "exp":     w_i = exp(-D_i / mean D), never zero.
 
-    Parameters
-    ----------
-    K : array of shape (n, n)
-        Kernel matrix.
-    y : array of shape (n,), optional
-        Labels +1 / -1; None means all positive.
-    variant : {"linear", "minmax", "exp"}
-        The form of the weight.
-    negatives : {"unit", "class"}
-        Weight 1 for the negatives, or the formula within their own class.
-
-    Notes
-    -----
-    A **reconstruction**: the exact weight function of P-SVDD [1]_ was in none of the sources
-    consulted. The evidence is its abstract, and the summary in [2]_, that a weight comes from the
-    position of the feature-space image, i.e. its distance to the mean of all images. That weights
-    fall with the distance is inferred. The default has the form of DW-SVDD's weight, and gives the
-    furthest point weight zero. Where all D_i are equal no point is further out than another and
-    every weight is 1.
-
-    References
-    ----------
-    .. [1] C.-D. Wang, J. Lai, "Position regularized support vector domain description", Pattern
-       Recognition 46(3), 2013.
-    .. [2] S. R. Arashloo, "lp slack norm support vector data description", arXiv:2203.08932.
+    That weights fall with the distance is inferred; the default has the form of DW-SVDD's weight,
+    and gives the furthest point weight zero. Where all D_i are equal every weight is 1.
+    C.-D. Wang, J. Lai, "Position regularized support vector domain description", Pattern
+    Recognition 46(3), 2013.
 
     Examples
     --------
@@ -110,28 +85,11 @@ def density(
 
     w_i = 1 - d_k(x_i) / max_j d_k(x_j),  d_k(x) = distance to the k-th nearest *other* point.
 
-    Parameters
-    ----------
-    X : array of shape (n, d), optional
-        Inputs; distances are Euclidean. Needed unless ``distances`` is given.
-    y : array of shape (n,), optional
-        Labels +1 / -1; None means all positive.
-    k : int
-        Neighbour; min(k, n - 1) is used.
-    negatives : {"unit", "class"}
-        Weight 1 for the negatives, or the formula within their own class.
-    distances : array of shape (n, n), optional
-        Distances to use in place of those of ``X``, e.g. `kernel_distances` of a kernel matrix.
-
-    Notes
-    -----
-    The sparsest point always has weight zero and is dropped. Where all d_k are equal (duplicates
-    everywhere, two points, one point) the relative density is the same for all: every weight is 1.
-
-    References
-    ----------
-    .. [1] M. Cha, J. S. Kim, J.-G. Baek, "Density weighted support vector data description",
-       Expert Systems with Applications 41(7), 2014.
+    Distances are those of the rows X, or the matrix ``distances``, e.g. `kernel_distances` of a
+    kernel matrix; k is at most n - 1. The sparsest point always has weight zero and is dropped.
+    Where all d_k are equal (duplicates everywhere, two points, one point) every weight is 1.
+    M. Cha, J. S. Kim, J.-G. Baek, "Density weighted support vector data description", Expert
+    Systems with Applications 41(7), 2014.
     """
     _positive_int(k)
     if distances is None:
@@ -168,32 +126,11 @@ def global_local(
     g_i = (1/n) sum_j K_ij,  l_i = (1/k) sum over the k nearest others j of K_ij,
     w_i = lam · g_i / max g + (1 - lam) · l_i / max l.
 
-    Parameters
-    ----------
-    K : array of shape (n, n)
-        Kernel matrix. "Nearest" is by feature-space distance. A density needs a non-negative
-        kernel: negative g_i or l_i count as zero.
-    y : array of shape (n,), optional
-        Labels +1 / -1; None means all positive.
-    k : int
-        Number of neighbours; min(k, n - 1) is used.
-    lam : float in [0, 1]
-        1 = global density alone, 0 = local density alone.
-    negatives : {"unit", "class"}
-        Weight 1 for the negatives, or the formula within their own class.
-
-    Notes
-    -----
-    A **reconstruction**: no formula of GL-SVDD [1]_ was in the sources consulted. The evidence is
-    the one-sentence summary in [2]_: local and global probability densities give weights to the
-    slacks. Variants offered: ``lam`` and ``k``. For a Gaussian kernel the weights lie in (0, 1],
-    and lam = 1 is an increasing affine function of the "linear" weights of `position`.
-
-    References
-    ----------
-    .. [1] Hu et al., the method called GL-SVDD, IEEE Transactions on Neural Networks and Learning
-       Systems, 2021 (IEEE Xplore 9632278).
-    .. [2] S. R. Arashloo, "lp slack norm support vector data description", arXiv:2203.08932.
+    "Nearest" is by feature-space distance, k at most n - 1. A density needs a non-negative kernel:
+    negative g_i or l_i count as zero. lam = 1 is the global density alone, 0 the local one. For a
+    Gaussian kernel the weights lie in (0, 1], and lam = 1 is an increasing affine function of the
+    "linear" weights of `position`. Hu et al., the method called GL-SVDD, IEEE Transactions on
+    Neural Networks and Learning Systems, 2021 (IEEE Xplore 9632278).
     """
     _positive_int(k)
     if not 0.0 <= lam <= 1.0:

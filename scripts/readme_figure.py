@@ -18,7 +18,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from lpsvdd import LpSVDD
-from lpsvdd.plots import INSIDE, OUTSIDE, evaluation_grid, use_style
+from lpsvdd.plots import INSIDE, OUTSIDE, use_style
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "description.png"
 C, CONTAMINATION = 0.03, 0.1
@@ -27,7 +27,10 @@ C, CONTAMINATION = 0.03, 0.1
 def main() -> None:
     use_style()
     X = np.random.Generator(np.random.PCG64(0)).normal(2.0, 3.0, size=(100, 2))
-    gx, gy, grid = evaluation_grid(X, size=160)
+    low, high = X.min(axis=0), X.max(axis=0)
+    pad = 0.15 * (high - low).max()
+    gx, gy = np.meshgrid(*(np.linspace(low[k] - pad, high[k] + pad, 160) for k in range(2)))
+    grid = np.column_stack([gx.ravel(), gy.ravel()])
     figure, axes = plt.subplots(1, 3, figsize=(8.4, 3.0), sharex=True, sharey=True)
     for ax, p in zip(axes, (1, 2, 5), strict=True):
         model = LpSVDD(p=p, C=C, gamma="half-mean-distance", contamination=CONTAMINATION).fit(X)

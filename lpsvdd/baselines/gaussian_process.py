@@ -63,11 +63,7 @@ class GaussianProcessOCC(KernelOneClass):
     noise : float > 0
         Noise variance. 0.01 is the value in the authors' code. noise -> infinity ranks as the
         kernel mean does (criterion "mean", constant diagonal), noise -> 0 as `KNFST` while mu < 1.
-    kernel : {"rbf", "linear", "poly", "precomputed"} or callable
-    gamma, degree, coef0
-        Kernel parameters, see `lpsvdd.kernels`.
-    contamination : float in (0, 0.5] or None
-        Quantile of the positive training scores used as threshold; None accepts all of them.
+    kernel, gamma, degree, coef0, contamination : as in `KernelMean`
 
     Attributes
     ----------
@@ -85,9 +81,7 @@ class GaussianProcessOCC(KernelOneClass):
 
     References
     ----------
-    .. [1] M. Kemmler, E. Rodner, J. Denzler, "One-class classification with Gaussian processes",
-       ACCV 2010.
-    .. [2] M. Kemmler, E. Rodner, E.-S. Wacker, J. Denzler, "One-class classification with Gaussian
+    .. [1] M. Kemmler, E. Rodner, E.-S. Wacker, J. Denzler, "One-class classification with Gaussian
        processes", Pattern Recognition 46(12), 2013.
 
     Examples

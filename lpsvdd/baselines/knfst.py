@@ -37,11 +37,7 @@ class KNFST(KernelOneClass):
     tol : float
         Eigenvalues of K below tol · (largest) count as zero: the inverse is a pseudo-inverse.
         Harmless for duplicates within a class, needed for ill-conditioned kernels.
-    kernel : {"rbf", "linear", "poly", "precomputed"} or callable
-    gamma, degree, coef0
-        Kernel parameters, see `lpsvdd.kernels`.
-    contamination : float in (0, 0.5] or None
-        Quantile of the positive training scores used as threshold; None accepts all of them.
+    kernel, gamma, degree, coef0, contamination : as in `KernelMean`
 
     Attributes
     ----------

@@ -73,11 +73,7 @@ class KernelPCAOCC(KernelOneClass):
         variance. Capped at the rank. 0 gives the ranking of `KernelMean`.
     centred : bool
         Centre the data in feature space, as Hoffmann does.
-    kernel : {"rbf", "linear", "poly", "precomputed"} or callable
-    gamma, degree, coef0
-        Kernel parameters, see `lpsvdd.kernels`.
-    contamination : float in (0, 0.5] or None
-        Quantile of the positive training scores used as threshold; None accepts all of them.
+    kernel, gamma, degree, coef0, contamination : as in `KernelMean`
 
     Attributes
     ----------

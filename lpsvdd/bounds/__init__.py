@@ -22,6 +22,7 @@ point is rejected, from the number of training points that determine the ball.
 
 from __future__ import annotations
 
+from ._applied import bound_of, sample_size
 from ._rejection import rejection_risk
 from ._rejection_model import (
     AssumptionWarning,
@@ -32,11 +33,17 @@ from ._rejection_model import (
     rejection_risk_of,
     unmet_conditions,
 )
-from .complexity import MonteCarlo, kappa_bound, rademacher, trace_bound
-from .loss import lipschitz, lipschitz_printed, margin_loss
-from .model import bound_of
-from .samplesize import sample_size
-from .theorems import FORMS, BoundTerms, distance_bound, error_bound, offset_width, stratum
+from .complexity import (
+    MonteCarlo,
+    lipschitz,
+    lipschitz_printed,
+    margin_loss,
+    offset_width,
+    rademacher,
+    stratum,
+    trace_bound,
+)
+from .theorems import FORMS, BoundTerms, error_bound
 
 __all__ = [
     "FORMS",
@@ -48,9 +55,7 @@ __all__ = [
     "bound_of",
     "cost_for_rate",
     "determining_points",
-    "distance_bound",
     "error_bound",
-    "kappa_bound",
     "lipschitz",
     "lipschitz_printed",
     "margin_loss",

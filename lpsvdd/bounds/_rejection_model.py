@@ -1,16 +1,21 @@
 r"""The risk of rejection of a fitted ball, and the cost that keeps it below a wanted rate.
 
-Which training points determine the ball follows from the optimality conditions, with
-h_i = ||phi(x_i) - a||^2 - R^2:
+With h_i = ||phi(x_i) - a||^2 - R^2 the ball rejects where h > 0. Its multipliers are
 
-    p > 1   alpha_i = C p max(h_i, 0)^(p-1), so those with h_i > 0: the points outside;
-    p = 1   alpha_i = C outside, 0 inside, anything between on the surface: those with h_i >= 0.
+    p > 1   alpha_i = C p max(h_i, 0)^(p-1): the points outside determine the ball, and their
+            number bounds P[h > 0] from both sides, whatever the distribution;
+    p = 1   alpha_i = C outside, 0 inside, anything between on the surface: the points with
+            h_i >= 0 determine the ball, and their number bounds P[h >= 0] from both sides.
 
-A solver returns numbers, not signs. Points nearer to the surface than the duality gap can tell
-count for the upper end and not for the lower one, unless their multiplier is beyond doubt. At
-p = 1 the lower end needs a distribution without mass on spheres. Where the sample holds equal
-points the lower end rests on the points strictly outside, which needs no such condition. With two
-counts each end gets beta/2. The proofs are in the book, "What the error bound is worth".
+At p = 1 the surface itself may have mass (points on a circle, on a lattice, of length one), and
+P[h > 0] is then smaller than P[h >= 0]. So the number with h_i >= 0 serves the upper end and the
+number with h_i > 0 the lower one, each with beta/2: that holds for every distribution. One number
+serves both ends where P[h = 0] = 0, which no sample can show: the caller says it by
+``density=True``. A density of the rows is enough for the rbf, linear and poly kernels.
+
+A solver returns numbers, not signs. Points nearer to the surface than rounding or the duality gap
+can tell are treated for every p as points on the surface at p = 1. The proofs are in the book,
+"Proofs: what can be guaranteed".
 
 Labelled outliers may be used in training. Then k and n count positive points, and the statement
 holds for normal points, whatever the outliers are, as long as they were chosen without looking at
@@ -35,6 +40,7 @@ if TYPE_CHECKING:
     from lpsvdd.estimators import LpSVDD
 
 SURFACE = 1e-8  # of the largest distance: nearer to the surface, rounding decides the side
+ROUNDING = 1e-13  # of the largest distance: a smaller slack is lost when a score is computed
 DUST = 1e-3  # of the largest multiplier: above it a multiplier is positive beyond doubt
 COSTS = tuple(float(c) for c in np.logspace(3, -3, 13))
 
@@ -44,7 +50,7 @@ class AssumptionWarning(UserWarning):
 
 
 class Determining(NamedTuple):
-    """How many of the n positive points determine the ball: at least ``low``, at most ``high``."""
+    """Counts of the n positive points: ``low`` for the lower end, ``high`` for the upper one."""
 
     low: int
     high: int
@@ -63,100 +69,139 @@ class Determining(NamedTuple):
 
 
 def rejection_risk_of(
-    model: LpSVDD, beta: float = 0.05, *, counted: ArrayLike | None = None, sides: str = "both"
+    model: LpSVDD,
+    beta: float = 0.05,
+    *,
+    counted: ArrayLike | None = None,
+    density: bool = False,
+    sides: str = "both",
 ) -> tuple[float, float]:
-    """Interval for the probability that a fitted model rejects a new normal point.
+    """Interval for the probability that the ball of a fitted model rejects a new normal point.
 
     Parameters
     ----------
-    model : fitted LpSVDD whose threshold is the ball's surface.
+    model : fitted LpSVDD whose threshold was not moved by ``contamination`` or ``rethreshold``.
     beta, sides : as in `rejection_risk`.
     counted : boolean mask over the training points, optional. Points left out took part in a
         choice made before the fit (kernel width, scaling, landmarks); they may stay in training,
         but neither k nor n counts them.
+    density : True says that no mass lies exactly on the surface, P[h = 0] = 0, as for rows with a
+        density and the rbf, linear or poly kernel. Then points on the surface count for the lower
+        end too. It is wrong for rounded, repeated or indicator columns, and for a linear kernel on
+        rows of length one; a sample that contradicts it is refused.
 
     Returns
     -------
     (low, high). An AssumptionWarning names what the model is seen not to meet.
     """
-    points = determining_points(model, counted=counted)
-    for text in unmet_conditions(model):
+    points = determining_points(model, counted=counted, density=density)
+    for text in unmet_conditions(model, counted=counted):
         warnings.warn(text, AssumptionWarning, stacklevel=3)
     return points.risk(beta, sides=sides)
 
 
-def determining_points(model: LpSVDD, *, counted: ArrayLike | None = None) -> Determining:
-    """Count the positive training points that determine the ball of a fitted model."""
+def determining_points(
+    model: LpSVDD, *, counted: ArrayLike | None = None, density: bool = False
+) -> Determining:
+    """Count the positive training points that determine the ball; see `rejection_risk_of`."""
     check_is_fitted(model)
-    if model.surface_ != "leave-one-out" and model.offset_ != -model.surface_sq_:
+    if _surface(model) != "leave-one-out" and model.offset_ != -model.surface_sq_:
         raise ValueError(
             "the risk of rejection is known for the ball's surface only, and contamination= or "
-            "rethreshold() moved the threshold; leave it at surface='ball'"
+            "rethreshold() moved the threshold: leave it where fit puts it"
         )
-    kept = model.y_fit_ > 0
-    if model.weight_fit_ is not None:
-        kept &= model.weight_fit_ > 0.0
-    if counted is not None:
-        counted = np.asarray(counted)
-        if counted.dtype != bool or counted.shape != kept.shape:
-            raise ValueError(f"counted must be {len(kept)} booleans, one per training point")
-        kept &= counted
-    if not kept.any():
-        raise ValueError("no positive training point is left to count")
+    kept = _counted(model, counted)
     everywhere = _excess(model)
     reach = max(float(everywhere.max()) + model.radius_sq_, abs(model.radius_sq_))
     near = (SURFACE + 6.0 * math.sqrt(max(_own_gap(model), 0.0))) * reach
-    alpha, h = model.alpha_[kept], everywhere[kept]
-    sure = (h > near) | (alpha > DUST * model.alpha_.max())
-    low, high = int(sure.sum()), int((sure | (h >= -near)).sum())
-    if model.p == 1.0:
-        if not np.any(np.abs(everywhere) <= near):
-            # 1/C is an integer and every R^2 of an interval is optimal. The largest of them has
-            # the nearest points outside on its surface, the smallest the next points inside.
-            next_inside = h[~sure].max(initial=-np.inf)
-            high += max(min(1, len(h) - high), int((~sure & (h > next_inside - near)).sum()))
-        if _has_equal_rows(model, kept):
-            low = int((h > max(near, h[sure].min(initial=np.inf) + near)).sum())
-    if model.surface_sq_ > model.radius_sq_:  # beyond R^2 (nu=): fewer are rejected, maybe none
-        low = 0
+    on_surface = np.abs(everywhere) <= near
+    h, needed = everywhere[kept], model.alpha_[kept] > DUST * model.alpha_.max()
+    outside = h > near
+    if model.p > 1.0:  # a multiplier proves a slack, and tells its size better than the distance
+        outside |= needed & (model.slack_[kept] > ROUNDING * reach)
+    determining = outside | needed
+    high = int((determining | (h >= -near)).sum())
+    low = int((determining if density else outside).sum())
+    if density:
+        _check_density(model, kept, int((np.abs(h) <= SURFACE * reach).sum()))
+    if model.p == 1.0 and not on_surface.any():
+        # 1/C is an integer and every R^2 of an interval is optimal (or C n < 1). The largest of
+        # them has the nearest points outside on its surface, the smallest the next ones inside.
+        inside = h[~determining].max(initial=-np.inf)
+        high += max(min(1, len(h) - high), int((~determining & (h > inside - near)).sum()))
+        if not density:
+            low = int((h > h[determining].min(initial=np.inf) + near).sum())
+    if _surface(model) == "ball" and model.surface_sq_ > model.radius_sq_:
+        low = 0  # the surface lies beyond R^2 (nu=): fewer are rejected, maybe none
     return Determining(low, high, len(h))
 
 
-def unmet_conditions(model: LpSVDD) -> list[str]:
+def unmet_conditions(model: LpSVDD, *, counted: ArrayLike | None = None) -> list[str]:
     """Conditions of the theorem that a fitted model is seen not to meet, one sentence each."""
-    found = learnt_kernel(model)
-    if model.surface_ == "leave-one-out":
-        found.append(
-            "the interval is that of the ball's own surface, and predict uses the leave-one-out "
-            "surface, which rejects about a share nu; surface='ball' makes them the same"
-        )
-    if getattr(model, "landmarks_chosen_", False):
-        found.append(
-            "the landmarks were chosen from the sample; the theorem asks for landmarks fixed "
-            "before: pass rows of other samples as landmarks="
-        )
-    if model.nu_ is not None and model.p > 1.0:
-        found.append(
-            "C was found from the sample (the share nu, p > 1); the theorem asks for a C fixed "
-            "before, or chosen by cost_for_rate"
+    sentences = []
+    learnt = learnt_from_the_sample(model, _counted(model, counted))
+    if learnt:
+        sentences.append(
+            f"{' and '.join(learnt)} learnt from the rows that are counted, and the interval is "
+            "proved for what was fixed before: pass numbers, learn on other rows, or choose among "
+            "M settings fixed before and pass beta / M"
         )
     if model.weight_fit_ is not None:
-        found.append(
+        sentences.append(
             "sample weights were used; the theorem holds for weights drawn together with the "
             "points, not for weights computed from the whole sample"
         )
-    return found
+    if _surface(model) != "ball":
+        sentences.append(
+            f"the interval speaks of the ball (radius_sq_), and predict uses the {_surface(model)} "
+            "surface, whose rate is another; surface='ball' makes them the same"
+        )
+    return sentences
 
 
-def learnt_kernel(model: LpSVDD) -> list[str]:
-    """The sentence about a kernel width learnt from the sample, if it was."""
+def learnt_from_the_sample(model: LpSVDD, kept: np.ndarray) -> list[str]:
+    """What a model is seen to have learnt from its own rows: width, cost, landmarks, scaling."""
+    search = getattr(model, "chosen_by_", None)
+    learnt = [f"the setting chosen by {search}"] if search else []
+    rule = width_rule(model)
+    if rule is not None:
+        learnt.append(f"the width gamma={rule!r}")
+    if model.nu_ is not None and (model.p > 1.0 or (model.y_fit_ < 0).any()):
+        learnt.append(f"the cost C for nu={model.nu_:g}")
+    if getattr(model, "landmarks_chosen_", False):
+        learnt.append("the landmarks")
+    rows = None if model.kernel == "precomputed" else getattr(model, "X_fit_", None)
+    if rows is not None and len(rows) == len(kept) and (_scaled(rows) or _scaled(rows[kept])):
+        learnt.append("the scaling of the columns")
+    if learnt:
+        learnt[-1] += " was" if len(learnt) == 1 and "landmarks" not in learnt[0] else " were"
+    return learnt
+
+
+def width_rule(model: LpSVDD) -> str | None:
+    """The rule by which the kernel width was computed from the sample, if it was."""
     rule = model.gamma if model.kernel in ("rbf", "poly") else None
-    if not isinstance(rule, str) or rule == "auto":
-        return []
-    return [
-        f"gamma={rule!r} was computed from the sample; the theorem asks for a kernel fixed before: "
-        "pass a number, or learn it on other samples"
-    ]
+    return rule if isinstance(rule, str) and rule != "auto" else None
+
+
+def _surface(model: LpSVDD) -> str:
+    """The surface that ``predict`` uses."""
+    return getattr(model, "surface_", "ball")
+
+
+def _counted(model: LpSVDD, counted: ArrayLike | None) -> np.ndarray:
+    """Which training points k and n count."""
+    kept = model.y_fit_ > 0
+    if model.weight_fit_ is not None:
+        kept = kept & (model.weight_fit_ > 0.0)
+    if counted is not None:
+        mask = np.asarray(counted)
+        if mask.dtype != bool or mask.shape != kept.shape:
+            raise ValueError(f"counted must be {len(kept)} booleans, one per training point")
+        kept = kept & mask
+    if not kept.any():
+        raise ValueError("no positive training point is left to count")
+    return kept
 
 
 def _own_gap(model: LpSVDD) -> float:
@@ -165,24 +210,34 @@ def _own_gap(model: LpSVDD) -> float:
 
 
 def _excess(model: LpSVDD) -> np.ndarray:
-    """h_i of the training points; with a precomputed kernel -inf for all that is inside."""
-    if model.solver_ == "landmarks":
+    """h_i of the training points."""
+    if model.solver_ == "landmarks" or model.kernel == "precomputed":
         return model.distance_fit_ - model.radius_sq_
-    if model.kernel != "precomputed":
-        return -model.score_samples(model.X_fit_) - model.radius_sq_
-    inside = np.where(model.alpha_ > DUST * model.alpha_.max(), 0.0, -np.inf)
-    return np.where(model.slack_ > 0.0, model.slack_, inside)
+    return -model.score_samples(model.X_fit_) - model.radius_sq_
 
 
-def _has_equal_rows(model: LpSVDD, kept: np.ndarray) -> bool:
-    """Whether the sample shows that the distribution has atoms."""
-    if model.kernel == "precomputed":
+def _scaled(rows: np.ndarray) -> bool:
+    """Whether the columns were standardised, or stretched to [0, 1], by these very rows."""
+    rows = rows[:, np.ptp(rows, axis=0) > 0.0]
+    if not rows.size or np.array_equal(rows, np.round(rows)):  # indicators may look like it
         return False
-    if model.solver_ == "landmarks":  # the rows are gone; equal ones have equal distances
-        distances = model.distance_fit_[kept]
-        return len(np.unique(distances)) < len(distances)
+    standard = np.abs(rows.mean(axis=0)) + np.abs(rows.std(axis=0) - 1.0) < 1e-9
+    unit = np.abs(rows.min(axis=0)) + np.abs(rows.max(axis=0) - 1.0) < 1e-9
+    return bool(standard.all() or unit.all())
+
+
+def _check_density(model: LpSVDD, kept: np.ndarray, on_surface: int) -> None:
+    """Refuse ``density=True`` where the rows, if they were kept, show that the surface has mass."""
+    if model.kernel == "precomputed" or model.solver_ == "landmarks":
+        return
     rows = model.X_fit_[kept]
-    return len(np.unique(rows, axis=0)) < len(rows)
+    if len(np.unique(rows, axis=0)) < len(rows):
+        raise ValueError("density=True, but rows are equal: then the surface may have mass")
+    if model.kernel == "linear" and on_surface > rows.shape[1] + 1:
+        raise ValueError(
+            f"density=True, but {on_surface} points lie on the sphere, and with a density at most "
+            f"{rows.shape[1] + 1} do"
+        )
 
 
 class RateChoice(NamedTuple):
@@ -227,8 +282,9 @@ def cost_for_rate(
         raise ValueError(f"rate must lie in the open interval (0, 1), got {rate!r}")
     costs = sorted({float(cost) for cost in costs}, reverse=True)
     chosen = None
+    of_the_ball = {"surface": "ball"} if "surface" in model.get_params() else {}
     for cost in costs:
-        fitted = clone(model).set_params(C=cost, nu=None, surface="ball")
+        fitted = clone(model).set_params(C=cost, nu=None, **of_the_ball)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="radius_sq_")  # such a ball is refused below
             fitted.fit(X, y)

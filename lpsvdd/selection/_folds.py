@@ -1,11 +1,117 @@
-"""Folds for labelled outliers that judge a description and do not train it."""
+"""Folds: rows to fit, rows held out, what all models of a fold share, and how they are judged."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
+from scipy.spatial.distance import cdist, pdist, squareform
 from sklearn.model_selection import StratifiedKFold
+
+from lpsvdd.estimators import LpSVDD
+from lpsvdd.kernels import rbf_distances
+from lpsvdd.selection._outliers import artificial_outliers
+
+MOST_OUTLIERS = 300  # of each kind: an AUC is then known to about two points
+LEAST_OUTLIERS = 50
+
+
+@dataclass
+class Fold:
+    """The rows X that models are fitted to, the held-out rows, and the seed of what is random.
+
+    What several models of a fold need (artificial outliers, distances) is made once and kept.
+    """
+
+    X: np.ndarray
+    held_out: np.ndarray
+    seed: int
+
+    @cached_property
+    def outliers(self) -> dict[str, np.ndarray]:
+        """Artificial outliers by kind, made from X: as many of each as there are held-out rows,
+        but not fewer than 50 nor more than 300."""
+        n = int(np.clip(len(self.held_out), LEAST_OUTLIERS, MOST_OUTLIERS))
+        return artificial_outliers(self.X, n, random_state=self.seed)
+
+    @cached_property
+    def all_outliers(self) -> np.ndarray:
+        """The artificial outliers of all kinds, one kind after another."""
+        return np.vstack(list(self.outliers.values()))
+
+    @cached_property
+    def training_distances(self) -> np.ndarray:
+        """Squared distances between the rows of X."""
+        return squareform(pdist(self.X, "sqeuclidean"))
+
+    def distances(self, points: np.ndarray) -> np.ndarray:
+        """Squared distances between points and the rows of X, kept for the fold's own points."""
+        known = self.__dict__  # of the outliers, those that were made already
+        own = [self.held_out, known.get("all_outliers"), *known.get("outliers", {}).values()]
+        if not any(points is part for part in own):
+            return cdist(points, self.X, "sqeuclidean")
+        kept = known.setdefault("_kept", {})
+        if id(points) not in kept:
+            kept[id(points)] = cdist(points, self.X, "sqeuclidean")
+        return kept[id(points)]
+
+
+class FoldModel(LpSVDD):
+    """An `LpSVDD` on the rows of a fold: the same scores, from distances that the fold keeps.
+
+    Many widths are fitted to one fold; the distances, which cost most where there are many columns,
+    are computed once.
+    """
+
+    def fit_fold(self, fold: Fold) -> FoldModel:
+        """Fit to the rows of the fold with the width ``gamma``, a number."""
+        self.fold_, width = fold, self.gamma
+        self.set_params(kernel="precomputed")
+        if "surface" in self.get_params():  # criteria that count rejections mean the ball's own
+            self.set_params(surface="ball")
+        self.fit(np.exp(-width * fold.training_distances))
+        self.gamma_ = width
+        return self
+
+    def score_samples(self, X, *, diag=None):
+        """Score of rows, as those of the fold."""
+        squared = np.take(self.fold_.distances(X), self.centre_rows_, axis=1)
+        return -rbf_distances(squared, self.gamma_, self.centre_coef_, self.norm_sq_)
+
+
+Criterion = Callable[[Fold, Any, np.ndarray], float]
+
+
+def auc(normal: np.ndarray, abnormal: np.ndarray) -> float:
+    """Share of pairs in which the normal score is the higher one; ties count half."""
+    normal = np.sort(normal)
+    below = np.searchsorted(normal, abnormal, "left") + np.searchsorted(normal, abnormal, "right")
+    return float(1.0 - below.mean() / (2.0 * len(normal)))
+
+
+def artificial_outlier_auc(fold: Fold, model: Any, held_out: np.ndarray) -> float:
+    """Mean over the kinds of artificial outliers of the AUC: held-out rows against outliers."""
+    scores = np.split(model.score_samples(fold.all_outliers), len(fold.outliers))
+    normal = model.score_samples(held_out)
+    return float(np.mean([auc(normal, part) for part in scores]))
+
+
+def likelihood(fold: Fold, model: Any, held_out: np.ndarray) -> float:
+    """Mean log density of the held-out rows under the kernel density estimate of that width."""
+    exponent = -model.gamma_ * fold.distances(held_out)
+    top = exponent.max(axis=1)
+    density = np.log(np.exp(exponent - top[:, None]).mean(axis=1)) + top
+    return float(density.mean() + 0.5 * fold.X.shape[1] * np.log(model.gamma_))
+
+
+CRITERIA: dict[str, Criterion] = {
+    "artificial-outliers": artificial_outlier_auc,
+    "likelihood": likelihood,
+}
+"""Criteria with a name, for ``LpSVDDCV(criterion=...)``."""
 
 
 class TargetFolds(StratifiedKFold):

@@ -79,22 +79,6 @@ class _Rows:
         return self.rng.uniform(values.min(axis=0), values.max(axis=0), size=(n, values.shape[1]))
 
 
-def _uniform(rows: _Rows, n: int) -> np.ndarray:
-    return rows.uniform(rows.X, n)
-
-
-def _pc_uniform(rows: _Rows, n: int) -> np.ndarray:
-    return rows.from_components(rows.uniform(rows.components, n))
-
-
-def _permuted(rows: _Rows, n: int) -> np.ndarray:
-    return rows.permuted(rows.X, n)
-
-
-def _pc_permuted(rows: _Rows, n: int) -> np.ndarray:
-    return rows.from_components(rows.permuted(rows.components, n))
-
-
 def _mixed(rows: _Rows, n: int) -> np.ndarray:
     d = rows.X.shape[1]
     places = rows.rng.random_sample((n, d)).argsort(axis=1)
@@ -117,10 +101,10 @@ def _extrapolated(rows: _Rows, n: int) -> np.ndarray:
 
 
 KINDS: dict[str, Callable[[_Rows, int], np.ndarray]] = {
-    "uniform": _uniform,
-    "pc-uniform": _pc_uniform,
-    "permuted": _permuted,
-    "pc-permuted": _pc_permuted,
+    "uniform": lambda rows, n: rows.uniform(rows.X, n),
+    "pc-uniform": lambda rows, n: rows.from_components(rows.uniform(rows.components, n)),
+    "permuted": lambda rows, n: rows.permuted(rows.X, n),
+    "pc-permuted": lambda rows, n: rows.from_components(rows.permuted(rows.components, n)),
     "mixed": _mixed,
     "jittered-1": lambda rows, n: _jittered(rows, n, 1.0),
     "jittered-2": lambda rows, n: _jittered(rows, n, 2.0),

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
-import warnings
-from collections.abc import Iterable, Iterator
+from copy import copy
 from numbers import Integral, Real
 from typing import Any
 
@@ -17,11 +16,10 @@ from sklearn.model_selection import KFold, check_cv
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from lpsvdd._validation import check_exponent, estimator_labels
+from lpsvdd._validation import check_exponent, estimator_labels, in_memory
 from lpsvdd.estimators import LpSVDD
 from lpsvdd.kernels import resolve_gamma
-from lpsvdd.selection._criteria import CRITERIA
-from lpsvdd.selection._fold import Fold, FoldModel
+from lpsvdd.selection._folds import CRITERIA, Fold, FoldModel
 from lpsvdd.solver.cost import check_share
 
 WIDTHS = tuple(2.0**k for k in range(7))
@@ -53,11 +51,13 @@ class LpSVDDCV(OutlierMixin, BaseEstimator):
         A name in ``lpsvdd.selection.CRITERIA``, or a function (fold, model, held_out) -> float,
         larger is better, where ``fold`` is a `lpsvdd.selection.Fold`.
     cv : int, splitter or iterable of (train, test), default=3
-        A number means that many folds of shuffled rows.
+        A number means that many folds of shuffled targets. A splitter is given X and y, and the
+        indices of an iterable are those of the rows of X; labelled outliers are left out of both
+        parts, and so are rows beyond ``max_samples``.
     max_samples : int, default=1000
         Parameters are chosen on at most so many rows, drawn at random; the final fit sees all.
     contamination : float in (0, 0.5], optional
-        As in `LpSVDD`: None puts the threshold where about a share nu of new rows is rejected.
+        As in `LpSVDD`: None leaves the threshold at the ball's surface, with a share nu outside.
     random_state : int, RandomState or None
         For the folds, the artificial outliers and the rows of ``max_samples``.
     n_jobs : int or None
@@ -143,21 +143,27 @@ class LpSVDDCV(OutlierMixin, BaseEstimator):
         -------
         self
         """
+        attempt = copy(self)  # what fails or is interrupted leaves the old model whole
+        attempt._fit(in_memory(X), y)
+        vars(self).update(vars(attempt))
+        return self
+
+    def _fit(self, X, y) -> None:
         criterion = self._criterion()
         X = validate_data(self, X, dtype=np.float64)
         y = estimator_labels(y, len(X))
         rng = check_random_state(self.random_state)
-        rows = self._rows(X[y > 0], rng)
-        candidates = self._candidates(rows)
-        folds = self._folds(rows, rng)
+        chosen = self._chosen(np.flatnonzero(y > 0), rng)
+        candidates = self._candidates(X[chosen])
+        folds = self._folds(X, y, chosen, rng)
         self._set_results(candidates, self._judge(candidates, folds, criterion))
         self.n_splits_ = len(folds)
         best = candidates[self.best_index_]
         self.best_params_ = dict(best)
         self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
         self.best_estimator_ = LpSVDD(**best, contamination=self.contamination).fit(X, y)
+        self.best_estimator_.chosen_by_ = type(self).__name__  # rejection_risk warns of it
         self.offset_ = self.best_estimator_.offset_
-        return self
 
     def score_samples(self, X):
         """Score of each sample under the chosen model; higher is more normal."""
@@ -178,7 +184,7 @@ class LpSVDDCV(OutlierMixin, BaseEstimator):
 
     def _checked(self, X) -> np.ndarray:
         check_is_fitted(self)
-        return validate_data(self, X, dtype=np.float64, reset=False)
+        return validate_data(self, in_memory(X), dtype=np.float64, reset=False)
 
     def _criterion(self):
         if callable(self.criterion):
@@ -190,15 +196,15 @@ class LpSVDDCV(OutlierMixin, BaseEstimator):
             )
         return CRITERIA[self.criterion]
 
-    def _rows(self, X: np.ndarray, rng) -> np.ndarray:
-        """The rows that parameters are chosen on."""
+    def _chosen(self, targets: np.ndarray, rng) -> np.ndarray:
+        """The targets that parameters are chosen on."""
         if not isinstance(self.max_samples, Integral) or int(self.max_samples) < LEAST_ROWS:
             raise ValueError(
                 f"max_samples must be a whole number >= {LEAST_ROWS}, got {self.max_samples!r}"
             )
-        if len(X) <= int(self.max_samples):
-            return X
-        return X[np.sort(rng.choice(len(X), self.max_samples, replace=False))]
+        if len(targets) <= int(self.max_samples):
+            return targets
+        return targets[np.sort(rng.choice(len(targets), self.max_samples, replace=False))]
 
     def _candidates(self, X: np.ndarray) -> list[dict]:
         """All combinations, widths running fastest and from the widest kernel on."""
@@ -212,18 +218,25 @@ class LpSVDDCV(OutlierMixin, BaseEstimator):
         grid = itertools.product(ps, [check_share(nu) for nu in nus], gammas)
         return [{"p": p, "nu": nu, "gamma": gamma} for p, nu, gamma in grid]
 
-    def _folds(self, X: np.ndarray, rng) -> list[Fold]:
-        if len(X) < LEAST_ROWS:
+    def _folds(self, X: np.ndarray, y: np.ndarray, chosen: np.ndarray, rng) -> list[Fold]:
+        if len(chosen) < LEAST_ROWS:
             return []
-        cv = self.cv
-        if isinstance(cv, Integral):
-            if cv < 2:
-                raise ValueError(f"cv must be at least 2, got {cv!r}")
-            cv = KFold(min(cv, len(X) // 2), shuffle=True, random_state=rng.randint(2**31))
-        return [
-            Fold(X[train], X[test], int(rng.randint(2**31)))
-            for train, test in check_cv(cv).split(X)
-        ]
+        if isinstance(self.cv, Integral):
+            if self.cv < 2:
+                raise ValueError(f"cv must be at least 2, got {self.cv!r}")
+            number = min(self.cv, len(chosen) // 2)
+            shuffled = KFold(number, shuffle=True, random_state=rng.randint(2**31))
+            parts = [(chosen[fit], chosen[held]) for fit, held in shuffled.split(chosen)]
+        else:
+            parts = [
+                (np.intersect1d(fit, chosen), np.intersect1d(held, chosen))
+                for fit, held in check_cv(self.cv).split(X, y)
+            ]
+            if not all(len(fit) and len(held) for fit, held in parts):
+                raise ValueError(
+                    "cv leaves a fold without a target to fit, or without one to judge"
+                )
+        return [Fold(X[fit], X[held], int(rng.randint(2**31))) for fit, held in parts]
 
     def _judge(self, candidates, folds, criterion) -> np.ndarray:
         """Criterion, seconds of the fit and seconds of the criterion: (candidates, folds, 3)."""
@@ -232,37 +245,31 @@ class LpSVDDCV(OutlierMixin, BaseEstimator):
         run = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
             delayed(_judge_one)(candidates[i], folds[j], criterion) for i, j in jobs
         )
-        for (i, j), values in zip(jobs, self._progress(run, len(jobs)), strict=True):
+        if self.verbose:
+            from tqdm.auto import tqdm
+
+            run = tqdm(run, total=len(jobs), desc="LpSVDDCV", unit="fit")
+        for (i, j), values in zip(jobs, run, strict=True):
             found[i, j] = values
         return found
 
-    def _progress(self, run: Iterable, total: int) -> Iterator:
-        if not self.verbose:
-            return iter(run)
-        from tqdm.auto import tqdm
-
-        return iter(tqdm(run, total=total, desc="LpSVDDCV", unit="fit"))
-
     def _set_results(self, candidates: list[dict], found: np.ndarray) -> None:
-        scores = found[:, :, 0]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)  # the mean of no fold is NaN
-            mean, std = scores.mean(axis=1), scores.std(axis=1)
-            times = {
-                f"{what}_{name}_time": getattr(np, what)(found[:, :, k], axis=1)
-                for k, name in ((1, "fit"), (2, "score"))
-                for what in ("mean", "std")
-            }
-        comparable = np.where(np.isnan(mean), -np.inf, mean)
-        self.cv_results_ = times | {
+        if not found.shape[1]:  # nothing was judged: the mean of no fold is NaN
+            mean = std = np.full(found.shape[::2], np.nan)
+        else:
+            mean, std = found.mean(axis=1), found.std(axis=1)
+        scores, comparable = found[:, :, 0], np.where(np.isnan(mean[:, 0]), -np.inf, mean[:, 0])
+        self.cv_results_ = {
+            f"{what}_{name}": values[:, k]
+            for k, name in enumerate(("test_score", "fit_time", "score_time"))
+            for what, values in (("mean", mean), ("std", std))
+        } | {
             **{
                 f"param_{name}": np.array([one[name] for one in candidates])
                 for name in ("p", "nu", "gamma")
             },
             "params": candidates,
             **{f"split{j}_test_score": scores[:, j] for j in range(scores.shape[1])},
-            "mean_test_score": mean,
-            "std_test_score": std,
             "rank_test_score": rankdata(-comparable, method="min").astype(int),
         }
         # Of equals the first, which has the widest kernel; the middle where nothing was judged.
@@ -271,12 +278,11 @@ class LpSVDDCV(OutlierMixin, BaseEstimator):
 
 
 def _judge_one(params: dict, fold: Fold, criterion) -> tuple[float, float, float]:
+    # No catch_warnings: filters belong to the whole process, and threads would mix them up.
     start = time.perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a candidate that fits badly is not chosen
-        model = FoldModel(**params, tol=FOLD_TOL).fit_fold(fold)
-        fitted = time.perf_counter()
-        value = float(criterion(fold, model, fold.held_out))
+    model = FoldModel(**params, tol=FOLD_TOL).fit_fold(fold)
+    fitted = time.perf_counter()
+    value = float(criterion(fold, model, fold.held_out))
     return value, fitted - start, time.perf_counter() - fitted
 
 

@@ -17,14 +17,13 @@ import numpy as np
 from scipy.linalg import eigh
 
 from lpsvdd.baselines.gaussian_process import Spectrum, normality
-from lpsvdd.baselines.kernel_mean import difference_coefficients
 from lpsvdd.baselines.knfst import null_space
 from lpsvdd.baselines.kpca import Components
-from lpsvdd.baselines.svm import KernelSVM
 from lpsvdd.kernels import squared_distances
 from lpsvdd.solver import Solution, solve_path
 from replication.methods.core import Params, ScoredCell, SplitKernels
 from replication.protocol import CERTIFIED_RESOLUTION
+from replication.references import KernelSVM, difference_coefficients
 
 _FULL = 1e-9  # a sum of upper bounds this close to 1 is 1: then exactly one alpha is feasible
 _SVM_GAP = 1e-3  # LIBSVM stops on a KKT violation of 1e-6, which costs C = 1e3 this much

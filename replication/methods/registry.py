@@ -17,20 +17,14 @@ from typing import Any
 import numpy as np
 
 from lpsvdd._base import KernelOneClass
-from lpsvdd.baselines import (
-    KNFST,
-    GaussianProcessOCC,
-    KernelMean,
-    KernelMeanDifference,
-    KernelPCAOCC,
-    KernelSVM,
-)
+from lpsvdd.baselines import KNFST, GaussianProcessOCC, KernelMean, KernelPCAOCC
 from lpsvdd.estimators import LpSVDD
 from lpsvdd.weighted import WeightedLpSVDD
 from lpsvdd.weights import sample_weights
 from replication.methods import paths
 from replication.methods.core import Method, Params, SplitKernels
 from replication.methods.grids import GRIDS
+from replication.references import KernelMeanDifference, KernelSVM
 
 
 def construct(estimator: type[KernelOneClass], params: Params, **options: Any) -> KernelOneClass:

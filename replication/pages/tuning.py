@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 
 from lpsvdd.plots import PALETTE
-from lpsvdd.selection import CRITERIA
 from lpsvdd.selection._search import WIDTHS
 from replication.adbench import design_half
+from replication.criteria import CRITERIA
 from replication.figures import panels
 from replication.pages import Facts
 from replication.statistics import Interval, cluster_interval, trial_matrix, worded

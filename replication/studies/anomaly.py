@@ -25,9 +25,10 @@ import numpy as np
 
 from lpsvdd import LpSVDD, LpSVDDCV
 from lpsvdd.baselines import KernelMean
-from lpsvdd.selection import CRITERIA, KINDS, Fold
-from lpsvdd.selection._criteria import auc as share_above
+from lpsvdd.selection import KINDS, Fold
+from lpsvdd.selection._folds import auc as share_above
 from replication import adbench, anomaly_sets, keel
+from replication.criteria import CRITERIA
 from replication.store import Row
 from replication.studies.novelty import (
     MASTER_SEED,

@@ -27,8 +27,7 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import roc_auc_score
 
-from lpsvdd.bounds import margin_loss, rademacher, sample_size, trace_bound
-from lpsvdd.bounds.theorems import bound_from_diagonal
+from lpsvdd.bounds import error_bound, margin_loss, rademacher, sample_size, trace_bound
 from lpsvdd.kernels import kernel_matrix, squared_distances
 from lpsvdd.solver import solve
 from replication.paper import EXPONENTS, SETTINGS
@@ -154,7 +153,7 @@ def repetition(
         options = {
             "p": p,
             "slack": np.maximum(excess_train, 0),
-            "diag": np.ones(n),
+            "K": np.ones(n),
             "B": None,
             "B_kappa": 1.0,
             "delta": DELTA,
@@ -163,8 +162,8 @@ def repetition(
             "negatives": negatives,
         }
         for margin in margins:
-            corrected = bound_from_diagonal(**options, margin=margin, form="corrected")
-            paper = bound_from_diagonal(**options, margin=margin, form="paper")
+            corrected = error_bound(**options, margin=margin, form="corrected")
+            paper = error_bound(**options, margin=margin, form="paper")
             violation = float(np.mean(excess > margin))
             rows.append(
                 {

@@ -166,7 +166,7 @@ def repetition(name: str, n: int, number: int) -> Rows:
             C = cost(p, nu, n, population.slack)
             model = fit(X, p=p, C=C, **population.kernel)
             risk = true_risk(model, population, None, Kz)
-            points = determining_points(model)
+            points = determining_points(model, density=not population.atoms)
             row = {
                 "population": name, "n": n, "p": p, "nu": nu, "C": C, "k": points.high,
                 "two_counts": points.low < points.high, "risk": risk,
@@ -258,7 +258,7 @@ def condition(name: str, p: float, n: int, number: int) -> Rows:
     rows = []
 
     def add(variant, model, Z=Z, beta=beta, counted=None) -> None:
-        points = determining_points(model, counted=counted)
+        points = determining_points(model, counted=counted, density=not population.atoms)
         low, high = points.risk(beta)
         rows.append(_row(variant, true_risk(model, population, Z), points, low, high))
 

@@ -40,7 +40,8 @@ def test_numbers_are_those_of_bound_of(table):
         assert shown == pytest.approx(expected, rel=1e-3, abs=1e-6)
     low, high = model.rejection_risk()
     assert f"rejection   {low:.3g} <= P[a target is rejected] <= {high:.3g}: " in done.output
-    assert f"{determining_points(model).low} of 60 targets determine the ball" in done.output
+    points = determining_points(model)
+    assert f"{points.low} to {points.high} of 60 targets determine the ball" in done.output
     assert "60 targets, 0 negatives" in done.output
     assert "corrected: exceeds 1 and says nothing at n = 60; below 1 from n = " in done.output
 

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_matrix
 from scipy.stats import binom
 from sklearn.base import BaseEstimator
 from sklearn.compose import make_column_transformer
@@ -17,8 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
-from lpsvdd import LpSVDD, LpSVDDCV
-from lpsvdd.conformal import ConformalDetector
+from lpsvdd import ConformalDetector, LpSVDD, LpSVDDCV
 
 RNG = np.random.default_rng(11)
 X = RNG.normal(size=(80, 2))
@@ -150,6 +150,18 @@ def test_predictions_reject_p_values_up_to_the_level():
     assert np.array_equal(detector.score_samples(new), detector.p_values(new))
 
 
+@pytest.mark.parametrize("steps", range(1, 49))
+def test_a_level_just_below_a_p_value_does_not_reject_it(steps):
+    """Levels around steps/49: equal, although 49 (1/49) is below 1 in floats, and a hair away."""
+    rows = np.random.default_rng(0).normal(size=(96, 1))
+    for shift, rejected in ((-1e-6, steps - 1), (0.0, steps), (1e-6, steps)):
+        level = steps / 49 + shift
+        detector = ConformalDetector(FirstColumn(), level=level, random_state=0).fit(rows)
+        held = detector.calibration_[0] + detector.estimators_[0].mean_
+        new = np.r_[held[0] - 1.0, held][:, None]  # p = 1/49, 2/49, ...
+        assert (detector.predict(new) < 0).sum() == rejected
+
+
 @pytest.mark.parametrize(
     "estimator",
     [
@@ -174,6 +186,28 @@ def test_data_frames_reach_the_detector_as_they_are():
     detector = ConformalDetector(make_pipeline(columns, BALL), random_state=0).fit(frame)
     assert detector.p_values(frame).shape == (80,)
     assert detector.n_features_in_ == 3 and list(detector.feature_names_in_) == ["a", "kind", "b"]
+
+
+def test_dask_frames_are_computed_and_sparse_rows_go_to_those_who_take_them():
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    kind = type("DataFrame", (), {"__module__": "dask.dataframe", "compute": lambda self: frame})
+    lazy = kind()  # what is used of a dask data frame, which itself needs pyarrow
+    one, two = (ConformalDetector(BALL, random_state=0).fit(rows) for rows in (lazy, frame))
+    assert np.array_equal(one.p_values(lazy), two.p_values(frame))
+    with pytest.raises(TypeError, match="sparse.*sparse_output=False"):
+        ConformalDetector(BALL).fit(csr_matrix(X))
+    forest = ConformalDetector(IsolationForest(n_estimators=5, random_state=0)).fit(csr_matrix(X))
+    assert forest.p_values(csr_matrix(X)).shape == (80,)
+
+
+def test_a_refit_that_fails_leaves_the_old_detector():
+    detector = ConformalDetector(BALL, "cross", random_state=0).fit(X)
+    before = dict(vars(detector))
+    broken = X.copy()
+    broken[-1, 0] = np.nan  # one fold fails
+    with pytest.raises(ValueError, match="NaN"):
+        detector.fit(broken)
+    assert vars(detector) == before and detector.p_values(X).shape == (80,)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -91,6 +93,14 @@ def test_contributions_are_the_integral_of_the_gradient_in_the_weights(model):
         np.testing.assert_allclose(integral, expected, rtol=2e-6, atol=resolution)
 
 
+def test_typical_contributions_are_quantiles_over_training_targets():
+    model = LpSVDD(C=0.2).fit(X, LABELS)
+    own = model.explain(X[LABELS > 0]).contributions
+    np.testing.assert_allclose(
+        model.explain(NEW).typical, np.quantile(own, [0.1, 0.5, 0.9], axis=0)
+    )
+
+
 def test_equal_columns_share_equally_and_an_idle_column_has_nothing():
     twice = np.column_stack([X[:, :2], X[:, 0], np.full(60, 7.0)])
     found = LpSVDD(C=0.2).fit(twice).explain(twice).contributions
@@ -131,6 +141,16 @@ def test_pipelines_speak_of_the_columns_that_enter_them(frame):
     np.testing.assert_allclose(found.contributions, np.column_stack(order))
     assert found.values[3].tolist() == frame.loc[3, ["a", "b", "c", "kind"]].tolist()
     assert list(found.frame()) == ["a", "b", "c", "kind"]
+
+
+def test_a_model_that_knows_its_columns_is_asked_with_them(frame):
+    numbers = frame[["a", "b", "c", "d"]]
+    model = make_pipeline(StandardScaler().set_output(transform="pandas"), LpSVDD()).fit(numbers)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = explain(model, numbers)
+        LpSVDD().fit(numbers).explain(numbers)
+    np.testing.assert_allclose(found.contributions.sum(axis=1), model.score_samples(numbers))
 
 
 def test_scaling_keeps_columns_unit_norm_keeps_coordinates_and_mixtures_get_new_names(frame):

@@ -222,7 +222,7 @@ def test_what_can_be_done_with_the_model(tmp_path):
     outside = np.mean(model.predict(X) < 0)
     assert low < outside < high
     chosen = LpSVDD(p=2.0, C=0.05, gamma=0.3, solver="landmarks", landmarks=30).fit(X)
-    with pytest.warns(AssumptionWarning, match="landmarks were chosen"):
+    with pytest.warns(AssumptionWarning, match="the landmarks were learnt"):
         chosen.rejection_risk()
     assert bound_of(model, margin=0.5).total > 0.0
 

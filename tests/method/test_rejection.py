@@ -1,4 +1,4 @@
-"""The risk of rejection: the formula against exact arithmetic, the lemmas against the solver."""
+"""The risk of rejection: the formula, the lemmas, and no silent miss."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from scipy.special import gammaln, logsumexp
 from scipy.stats import ncx2
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from lpsvdd import LpSVDD
+from lpsvdd import LpSVDD, LpSVDDCV, load_model, save
 from lpsvdd.bounds import (
     AssumptionWarning,
     Determining,
@@ -21,6 +22,8 @@ from lpsvdd.bounds import (
     rejection_risk,
     rejection_risk_of,
 )
+from lpsvdd.datasets import load
+from lpsvdd.preprocessing import preprocessor
 
 SHARES = {
     "both": (Fraction(1, 2), Fraction(1, 6)),
@@ -173,8 +176,9 @@ def test_at_p_1_the_points_outside_and_on_the_surface_give_the_same_ball():
     assert 0 < outside.sum() < needed.sum() < len(X)
     alone = LpSVDD(p=1.0, C=0.07, gamma=0.3).fit(X[needed])
     assert np.allclose(ball(alone, probes), ball(model, probes), atol=1e-7)
-    found = determining_points(model)
-    assert found == Determining(needed.sum(), needed.sum(), len(X))
+    assert determining_points(model) == Determining(outside.sum(), needed.sum(), len(X))
+    told = determining_points(model, density=True)
+    assert told == Determining(needed.sum(), needed.sum(), len(X))
     without = LpSVDD(p=1.0, C=1.0, gamma=0.3).fit(X[outside])
     assert not np.allclose(ball(without, probes), ball(model, probes), atol=1e-3)
 
@@ -231,11 +235,23 @@ def test_numerical_dust_is_not_counted(p):
     """Near p = 1 true slacks are as small as 1e-30 and interior points keep tiny multipliers."""
     X = points(150)
     model = LpSVDD(p=p, C=0.1, gamma=0.3).fit(X)
-    found = determining_points(model)
     precomputed = LpSVDD(p=p, C=0.1, kernel="precomputed").fit(_gaussian(X))
-    assert found.low == found.high == determining_points(precomputed).low
     kept = model.alpha_ > 1e-3 * model.alpha_.max()
-    assert found.low == kept.sum() < 40
+    told = determining_points(model, density=True)
+    assert told.low == told.high == kept.sum() < 40
+    assert determining_points(precomputed, density=True) == told
+    assert determining_points(precomputed) == determining_points(model)
+    # Without the promise a slack that no score can show does not count as outside.
+    low = determining_points(model).low
+    assert (low < told.low) == (p < 1.1) and low >= (model.slack_ > 1e-9).sum()
+
+
+def test_slacks_below_rounding_do_not_count_for_the_lower_end():
+    """A circle at p = 1.05: multipliers 1/40 mean slacks of 1e-32, and rounding decides a score."""
+    for seed in range(5):
+        circle = unit_rows(np.random.default_rng(seed), 40)
+        model = LpSVDD(p=1.05, C=1.0, kernel="linear").fit(circle)
+        assert determining_points(model) == Determining(0, 40, 40)
 
 
 def test_a_radius_below_zero_rejects_everything():
@@ -249,9 +265,9 @@ def test_a_radius_below_zero_rejects_everything():
 def test_every_radius_of_an_interval_is_optimal():
     """p = 1 with 1/C an integer: two of 30 points outside, the next one inside may count."""
     model = LpSVDD(p=1.0, C=0.5, kernel="linear").fit(points(30)[:, :1])
-    found = determining_points(model)
-    assert found == Determining(2, 3, 30)
-    assert model.rejection_risk(0.1) == (
+    assert determining_points(model) == Determining(0, 3, 30)  # both on the largest ball
+    assert determining_points(model, density=True) == Determining(2, 3, 30)
+    assert rejection_risk_of(model, 0.1, density=True) == (
         rejection_risk(2, 30, 0.05, sides="lower")[0],
         rejection_risk(3, 30, 0.05, sides="upper")[1],
     )
@@ -276,7 +292,16 @@ def test_equal_points_at_p_1_leave_the_lower_end_to_the_points_outside():
     assert (model.predict(X) > 0).all()
     assert determining_points(model) == Determining(0, 40, 40)
     assert model.rejection_risk()[0] == 0.0
-    assert rejection_risk(40, 40)[0] > 0.5  # what the count without ties would claim
+    assert rejection_risk(40, 40)[0] > 0.5  # what one count for both ends would claim
+    with pytest.raises(ValueError, match="density=True, but rows are equal"):
+        determining_points(model, density=True)
+
+
+def test_a_density_leaves_few_points_on_a_sphere():
+    circle = unit_rows(np.random.default_rng(0), 40)
+    model = LpSVDD(p=1.0, C=1.0, kernel="linear").fit(circle)
+    with pytest.raises(ValueError, match="40 points lie on the sphere, and with a density at most"):
+        determining_points(model, density=True)
 
 
 def test_only_positive_points_are_counted_with_labelled_outliers():
@@ -316,22 +341,60 @@ def test_a_moved_threshold_is_refused():
         again.rejection_risk()
 
 
-def test_a_learnt_width_is_named_and_a_given_one_is_not():
+def test_what_was_learnt_from_the_counted_rows_is_named_in_one_sentence():
     X = points()
-    with pytest.warns(AssumptionWarning, match="gamma='quarter-mean-distance'"):
+    with pytest.warns(AssumptionWarning, match="gamma='quarter-mean-distance' was learnt from"):
         LpSVDD(C=0.5).fit(X).rejection_risk()
+    with pytest.warns(AssumptionWarning, match="gamma=.* and the cost C for nu=0.1 were") as said:
+        LpSVDD().fit(X).rejection_risk()
+    assert sum("learnt" in str(one.message) for one in said) == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         LpSVDD(C=0.5, gamma=0.3).fit(X).rejection_risk()
         LpSVDD(C=0.5, gamma="auto").fit(X).rejection_risk()
         LpSVDD(C=0.05, kernel="linear").fit(X).rejection_risk()
+    with warnings.catch_warnings(record=True) as said:
+        LpSVDD(p=1.0, nu=0.1, gamma=0.3).fit(X).rejection_risk()  # C = 1/(nu n): known before
+    assert not any("learnt" in str(one.message) for one in said)
+
+
+@pytest.mark.parametrize("p", [1.0, 2.0])
+def test_a_search_on_the_same_rows_is_named(p, tmp_path):
+    search = LpSVDDCV(p=p, gammas=[0.1, 0.5], random_state=0).fit(points())
+    save(search, tmp_path / "model.lpsvdd")
+    for model in (search, load_model(tmp_path / "model.lpsvdd")):
+        with pytest.warns(AssumptionWarning, match="the setting chosen by LpSVDDCV"):
+            model.best_estimator_.rejection_risk()
+
+
+@pytest.mark.parametrize("scaler", [StandardScaler(), MinMaxScaler()])
+def test_columns_scaled_by_the_counted_rows_are_seen(scaler):
+    X = 3.0 + points(80)
+    model = LpSVDD(C=0.5, gamma=0.3).fit(scaler.fit_transform(X))
+    with pytest.warns(AssumptionWarning, match="the scaling of the columns was learnt"):
+        model.rejection_risk()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        LpSVDD(C=0.5, gamma=0.3).fit(scaler.fit(X[:20]).transform(X[20:])).rejection_risk()
+        signs = np.repeat([[-1.0], [1.0]], 20, axis=0)  # mean 0 and deviation 1 by themselves
+        LpSVDD(C=0.5, gamma=0.3).fit(signs).rejection_risk()
+
+
+def test_the_interval_is_that_of_the_ball_and_says_so_where_the_surface_is_another():
+    X = points()
+    model = LpSVDD(C=0.5, gamma=0.3).fit(X)
+    expected = model.rejection_risk()
+    model.surface_, model.offset_ = "leave-one-out", model.offset_ - 0.1
+    with pytest.warns(AssumptionWarning, match="speaks of the ball .* leave-one-out surface"):
+        assert model.rejection_risk() == expected
 
 
 # -- the promise ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("p", "C"), [(1.0, 0.1), (2.0, 0.05)])
-def test_the_interval_covers_the_exact_risk(p, C):
+@pytest.mark.parametrize("density", [False, True])
+def test_the_interval_covers_the_exact_risk(p, C, density):
     """N(0, I) and a linear kernel: the risk of a ball is a tail of a noncentral chi-square."""
     rng = np.random.default_rng(8)
     covered = []
@@ -340,10 +403,97 @@ def test_the_interval_covers_the_exact_risk(p, C):
         model = LpSVDD(p=p, C=C, kernel="linear").fit(X)
         centre = model.dual_coef_ @ X[model.support_]
         risk = ncx2.sf(model.radius_sq_, 3, centre @ centre)
-        low, high = model.rejection_risk()
+        low, high = rejection_risk_of(model, density=density)
         covered.append(low <= risk <= high)
         assert high - low < 0.7
     assert np.mean(covered) >= 0.95
+
+
+def unit_rows(rng, n):
+    X = rng.normal(size=(n, 2))
+    return X / np.linalg.norm(X, axis=1, keepdims=True)
+
+
+def signs(rng, n):
+    return rng.choice([-1.0, 1.0], size=(n, 12))
+
+
+def lattice(rng, n):
+    return np.round(rng.normal(size=(n, 2)))
+
+
+def rows_of_a_register(rng, n):
+    """Few different rows, so that a sample holds most of them several times."""
+    return np.random.default_rng(99).normal(size=(25, 2))[rng.integers(0, 25, n)]
+
+
+def indicator_beside_a_number(rng, n):
+    return np.c_[rng.integers(0, 2, n).astype(float), rng.normal(size=n)]
+
+
+def circle_around_a_cloud(rng, n):
+    return np.where(rng.random((n, 1)) < 0.5, unit_rows(rng, n), 0.5 * rng.normal(size=(n, 2)))
+
+
+def three_atoms(rng, n):
+    return rng.choice([-1.0, 0.0, 1.0], size=(n, 1))
+
+
+LINEAR = {"kernel": "linear"}
+SURFACES_WITH_MASS = [
+    (unit_rows, LINEAR, 1.0),
+    (unit_rows, LINEAR, 0.2),
+    (unit_rows, {"gamma": 0.5}, 0.1),
+    (unit_rows, {"kernel": "poly", "gamma": 1.0, "degree": 2}, 0.2),
+    (signs, LINEAR, 1.0),
+    (lattice, LINEAR, 0.1),
+    (lattice, {"gamma": 0.3}, 0.05),
+    (rows_of_a_register, {"gamma": 3.0}, 1.0),
+    (indicator_beside_a_number, LINEAR, 0.1),
+    (circle_around_a_cloud, LINEAR, 0.1),
+    (three_atoms, LINEAR, 0.1),
+]
+EMPTY_BALLS = [(unit_rows, LINEAR, 1 / 40), (unit_rows, LINEAR, 0.01), (three_atoms, LINEAR, 0.02)]
+CASES = [(*case, p) for case in SURFACES_WITH_MASS for p in (1.0, 1.001, 1.2)]
+CASES += [(*case, 1.0) for case in EMPTY_BALLS]  # C n <= 1: everything is rejected
+
+
+@pytest.mark.parametrize(("draw", "kernel", "C", "p"), CASES)
+def test_no_silent_miss_where_the_surface_has_mass(draw, kernel, C, p):
+    """Measured on 4,000 fresh points; two hundredths are six standard errors of a small share."""
+    misses = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X, fresh = draw(rng, 60 if draw is signs else 40), draw(rng, 4000)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="radius_sq_")
+            warnings.simplefilter("error", AssumptionWarning)
+            model = LpSVDD(p=p, C=C, **kernel).fit(X)
+            low, high = model.rejection_risk()
+        risk = np.mean(model.predict(fresh) < 0)
+        misses.append(not low - 0.02 <= risk <= high + 0.02)
+    assert sum(misses) <= 2  # more than two of twelve at beta = 0.05: probability 0.02
+
+
+@pytest.mark.parametrize("name", ["D7", "D8", "D14"])
+def test_rows_of_length_one_and_a_linear_kernel(name):
+    data = load(name)
+    targets = data.X[data.y == 1]
+    for seed in range(5):
+        order = np.random.default_rng(seed).permutation(len(targets))
+        train, test = np.array_split(targets[order], 2)
+        steps = preprocessor().fit(train, np.ones(len(train)))
+        model = LpSVDD(p=1.0, C=1.0, kernel="linear").fit(steps.transform(train))
+        rejected = np.mean(model.predict(steps.transform(test)) < 0)
+        assert rejected == 0.0 == model.rejection_risk()[0]
+
+
+def test_two_atoms_with_a_precomputed_kernel():
+    for seed in range(20):
+        atom = np.random.default_rng(seed).integers(0, 2, 40)
+        model = LpSVDD(p=1.0, C=1.0, kernel="precomputed").fit(np.eye(2)[np.ix_(atom, atom)])
+        assert (model.predict(np.eye(2)[:, atom]) > 0).all()  # the risk is 0
+        assert determining_points(model) == Determining(0, 40, 40)
 
 
 def test_the_chosen_cost_is_the_last_that_passes_with_its_share_of_beta():

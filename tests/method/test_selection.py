@@ -7,20 +7,21 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_matrix
 from scipy.spatial.distance import cdist
 from scipy.stats import spearmanr
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.neighbors import KernelDensity
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from lpsvdd import LpSVDD, LpSVDDCV
 from lpsvdd.baselines import KernelMean
-from lpsvdd.selection import CRITERIA, KINDS, Fold, artificial_outliers
-from lpsvdd.selection._criteria import auc, shifted_data
-from lpsvdd.selection._fold import FoldModel
+from lpsvdd.selection import CRITERIA, KINDS, Fold, TargetFolds, artificial_outliers
+from lpsvdd.selection._folds import FoldModel, auc
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(90, 3))
@@ -32,6 +33,12 @@ def ring(n, rng=RNG):
     angle = rng.uniform(0.0, 2.0 * np.pi, n)
     radius = 1.0 + 0.05 * rng.normal(size=n)
     return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
+
+
+def lazy_frame(frame):
+    """What is used of a dask data frame, which itself needs pyarrow."""
+    made = type("DataFrame", (), {"__module__": "dask.dataframe", "compute": lambda self: frame})
+    return made()
 
 
 # -- the estimator ----------------------------------------------------------------------------
@@ -132,6 +139,73 @@ def test_a_splitter_of_the_user_decides_the_folds():
     assert np.array_equal(
         model.cv_results_["mean_test_score"], given.cv_results_["mean_test_score"]
     )
+
+
+def test_indices_of_the_user_are_rows_of_the_table():
+    """Rows 0-9 are labelled outliers: they count as rows, and take no part in any fold."""
+    rows, y = np.vstack([X[:10] + 5.0, X]), np.repeat([-1, 1], [10, 90])
+    seen = []
+
+    def note(fold, model, held_out):
+        seen.append((fold.X, held_out))
+        return 0.0
+
+    parts = [(np.arange(0, 50), np.arange(50, 100)), (np.arange(50, 100), np.arange(5, 20))]
+    LpSVDDCV(gammas=[0.5], cv=parts, criterion=note).fit(rows, y)
+    (first, judged), (second, few) = seen
+    assert np.array_equal(first, rows[10:50]) and np.array_equal(judged, rows[50:])
+    assert np.array_equal(second, rows[50:]) and np.array_equal(few, rows[10:20])
+    with pytest.raises(ValueError, match="cv leaves a fold without a target"):
+        LpSVDDCV(gammas=[0.5], cv=[(np.arange(10, 100), np.arange(10))]).fit(rows, y)
+
+
+def test_folds_of_targets_may_be_given():
+    rows, y = np.vstack([X, X[:10] + 5.0]), np.repeat([1, -1], [90, 10])
+    model = LpSVDDCV(**QUICK, cv=TargetFolds(3)).fit(rows, y)
+    assert model.n_splits_ == 3
+    assert LpSVDDCV(**QUICK, cv=TargetFolds(3)).fit(X).n_splits_ == 3
+
+
+def test_threads_leave_the_warning_filters_alone():
+    before = list(warnings.filters)
+    for seed in range(4):
+        LpSVDDCV(gammas=[0.1, 0.5, 1.0, 2.0], n_jobs=2, random_state=seed).fit(X[:40])
+    assert warnings.filters == before
+    with pytest.warns(UserWarning, match="still heard"):
+        warnings.warn("still heard", UserWarning, stacklevel=1)
+
+
+def test_warnings_of_a_criterion_are_heard():
+    def doubtful(fold, model, held_out):
+        warnings.warn("few rows to judge by", UserWarning, stacklevel=1)
+        return 0.0
+
+    with pytest.warns(UserWarning, match="few rows to judge by"):
+        LpSVDDCV(gammas=[0.5], criterion=doubtful).fit(X)
+
+
+def test_a_refit_that_fails_or_is_stopped_leaves_the_old_model():
+    def stopped(fold, model, held_out):
+        raise KeyboardInterrupt
+
+    model = LpSVDDCV(**QUICK).fit(X)
+    before = dict(vars(model))
+    model.criterion = stopped
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X[:, :2])
+    model.criterion = before["criterion"]
+    assert vars(model) == before and model.n_features_in_ == 3
+    assert model.score_samples(X).shape == (90,)
+
+
+def test_sparse_rows_are_refused_with_the_remedy_and_dask_frames_are_computed():
+    with pytest.raises(TypeError, match="sparse.*sparse_output=False"):
+        LpSVDDCV(**QUICK).fit(csr_matrix(X))
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    lazy = lazy_frame(frame)
+    model, plain = (LpSVDDCV(**QUICK).fit(rows) for rows in (lazy, frame))
+    assert np.array_equal(model.score_samples(lazy), plain.score_samples(frame))
+    assert list(model.feature_names_in_) == ["a", "b", "c"]
 
 
 def test_of_equals_the_widest_kernel_is_taken():
@@ -266,10 +340,9 @@ def test_every_criterion_gives_a_number_and_can_be_chosen_by_name(name):
     assert len(set(model.cv_results_["mean_test_score"])) > 1
 
 
-@pytest.mark.parametrize("name", ["artificial-outliers", "likelihood", "farthest-nearest"])
-def test_criteria_refuse_absurd_widths(name):
+def test_the_default_refuses_absurd_widths():
     """A kernel that sees only each row itself, and one that sees no difference, both lose."""
-    model = LpSVDDCV(gammas=[1e-4, 10.0, 1e6], criterion=name, random_state=0).fit(ring(90))
+    model = LpSVDDCV(gammas=[1e-4, 10.0, 1e6], random_state=0).fit(ring(90))
     assert model.best_params_["gamma"] == 10.0
 
 
@@ -281,19 +354,7 @@ def test_auc_is_that_of_scikit_learn_with_ties():
     )
 
 
-def test_shifted_rows_leave_a_disc_at_its_edge():
-    rng = np.random.default_rng(0)
-    angle, radius = rng.uniform(0, 2 * np.pi, 600), np.sqrt(rng.uniform(0, 1, 600))
-    disc = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
-    outliers, targets = shifted_data(disc)
-    assert 10 < len(outliers) < 300
-    assert np.mean(np.linalg.norm(outliers, axis=1) > 1.0) > 0.7
-    assert np.mean(np.linalg.norm(targets, axis=1) < 1.0) > 0.99
-
-
 def test_likelihood_is_that_of_a_kernel_density_estimate():
-    from sklearn.neighbors import KernelDensity
-
     fold, model = Fold(X[:60], X[60:], 0), LpSVDD(nu=0.1, gamma=0.7).fit(X[:60])
     density = KernelDensity(bandwidth=np.sqrt(0.5 / 0.7)).fit(X[:60])
     constant = 1.5 * np.log(np.pi)  # (gamma/pi)^(d/2) without its pi
@@ -303,6 +364,24 @@ def test_likelihood_is_that_of_a_kernel_density_estimate():
 
 
 # -- artificial outliers ----------------------------------------------------------------------
+
+
+def test_artificial_outliers_know_nothing_of_the_held_out_rows():
+    """Only their number enters: others of the same number give the very same outliers."""
+    made, again, other = (
+        Fold(rows, held, seed=0).outliers
+        for rows, held in ((X[:60], X[60:]), (X[:60], 100.0 + X[60:]), (1.0 + X[:60], X[60:]))
+    )
+    assert all(np.array_equal(made[kind], again[kind]) for kind in KINDS)
+    assert not any(np.array_equal(made[kind], other[kind]) for kind in KINDS)
+
+
+def test_extrapolated_points_lie_beyond_a_row_seen_from_another():
+    """Rows are unit vectors: x + (x - z)/2 has an entry 3/2 and an entry -1/2."""
+    (made,) = artificial_outliers(np.eye(3), 100, kinds=["extrapolated"], random_state=0).values()
+    moved = made[(made.max(axis=1) != 1.0)]  # the others picked the same row twice
+    assert len(moved) > 40
+    assert (np.sort(moved, axis=1) == [-0.5, 0.0, 1.5]).all()
 
 
 def test_kinds_are_what_their_names_say():

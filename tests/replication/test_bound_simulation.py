@@ -77,7 +77,7 @@ def test_errors_are_those_of_the_fitted_estimator(setting):
 
 def test_a_bound_that_fails_is_counted_as_failed(monkeypatch):
     """With bounds below the measured probability the coverage is zero, form by form."""
-    genuine = simulation.bound_from_diagonal
+    genuine = simulation.error_bound
 
     def coverage(broken):
         def bound(*, form, **options):
@@ -86,7 +86,7 @@ def test_a_bound_that_fails_is_counted_as_failed(monkeypatch):
                 return terms
             return replace(terms, empirical=-1.0, linear=0.0, offset=0.0, confidence=0.0)
 
-        monkeypatch.setattr(simulation, "bound_from_diagonal", bound)
+        monkeypatch.setattr(simulation, "error_bound", bound)
         table = simulation.coverage(simulated(ps=(2.0,), margins=(0.05,)))
         return table[["coverage_corrected", "coverage_paper"]].to_numpy().tolist()
 

@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lpsvdd.selection import CRITERIA
 from lpsvdd.selection._search import WIDTHS
 from replication.adbench import SETS, design_half
+from replication.criteria import CRITERIA
 from replication.pages import tuning
 from replication.studies import anomaly as study
 

@@ -1,4 +1,9 @@
-"""The supervised support vector machine on the same kernel: a ceiling with labelled negatives."""
+"""References for labelled outliers that the paper's tables lack: a floor and a ceiling.
+
+The difference of kernel means is the simplest way to use labelled negatives; the supervised SVM on
+the same kernel assumes that future outliers resemble the labelled ones, which no one-class method
+does.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +11,76 @@ import numpy as np
 from sklearn.svm import SVC, OneClassSVM
 
 from lpsvdd._base import KernelOneClass
+from lpsvdd.baselines import KernelMean
+
+
+def difference_coefficients(y: np.ndarray, lam: float) -> np.ndarray:
+    """Coefficients of m_+ - lam · m_- in the training images; m_- = 0 without negatives."""
+    positive = y > 0
+    return positive / positive.sum() - lam * ~positive / max((~positive).sum(), 1)
+
+
+class KernelMeanDifference(KernelMean):
+    r"""Squared distance to the kernel mean of the positives pushed away from that of the negatives.
+
+    score(z) = -||phi(z) - a||^2,  a = m_+ - lam · m_-,
+
+    m_+ and m_- the kernel means of positives and negatives. For a kernel with constant diagonal
+    the ranking is that of the Parzen difference m_+(z) - lam · m_-(z). Without negatives, or with
+    lam = 0, it is `KernelMean`. Not a method of the paper: the simplest way to use labelled
+    negatives, and so a floor for the others.
+
+    Parameters
+    ----------
+    lam : float >= 0
+        Weight of the negatives' mean.
+    kernel, gamma, degree, coef0, contamination
+        As in `KernelMean`.
+
+    Attributes
+    ----------
+    dual_coef_ : array of shape (n,)
+        1/n_+ on positives, -lam/n_- on negatives.
+    offset_ : float
+
+    References
+    ----------
+    .. [1] B. Schölkopf, A. J. Smola, *Learning with Kernels*, MIT Press 2002, section 1.2: the
+       two-class case with lam = 1.
+
+    Examples
+    --------
+    >>> from replication.references import KernelMeanDifference
+    >>> model = KernelMeanDifference(lam=0.5, kernel="linear")
+    >>> model = model.fit([[0.0], [2.0], [4.0]], [1, 1, -1])
+    >>> model.score_samples([[0.0], [3.0]]).tolist()  # the centre is 1 - 0.5 * 4 = -1
+    [-1.0, -16.0]
+    """
+
+    uses_negatives = True
+
+    def __init__(
+        self,
+        *,
+        lam=1.0,
+        kernel="rbf",
+        gamma="half-mean-distance",
+        degree=3,
+        coef0=1.0,
+        contamination=0.1,
+    ):
+        super().__init__(
+            kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, contamination=contamination
+        )
+        self.lam = lam
+
+    def _check_parameters(self):
+        super()._check_parameters()
+        if not (np.isfinite(self.lam) and self.lam >= 0.0):
+            raise ValueError(f"lam must be finite and not negative, got {self.lam!r}")
+
+    def _coefficients(self, y):
+        return difference_coefficients(y, self.lam)
 
 
 class KernelSVM(KernelOneClass):
@@ -52,7 +127,7 @@ class KernelSVM(KernelOneClass):
 
     Examples
     --------
-    >>> from lpsvdd.baselines import KernelSVM
+    >>> from replication.references import KernelSVM
     >>> model = KernelSVM(kernel="linear").fit([[0.0], [1.0], [4.0]], [1, 1, -1])
     >>> model.predict([[0.5], [5.0]]).tolist()
     [1, -1]

@@ -1,38 +1,19 @@
-r"""Criteria: how well does a fitted model suit held-out rows, when no outlier is known?
+r"""Criteria from the literature that choose a width without outliers, beside the package's own two.
 
-A criterion is a function ``(fold, model, held_out) -> float``; larger is better. ``fold`` knows the
-rows that the model was fitted to and makes artificial outliers from them, once for all models of
-the fold; ``model`` has ``score_samples`` (high is normal), ``predict``, ``gamma_`` and ``nu``;
-``held_out`` are rows of the same source that the model has not seen. Criteria that look at the
-kernel alone need nothing of the model but its width.
+A criterion is a function ``(fold, model, held_out) -> float``; larger is better
+(``lpsvdd.selection``). Those that look at the kernel alone need nothing of the model but its width.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 from scipy.integrate import trapezoid
 from sklearn.neighbors import NearestNeighbors
 
-from lpsvdd.selection._fold import Fold
-
-Criterion = Callable[[Fold, object, np.ndarray], float]
-
-
-def auc(normal: np.ndarray, abnormal: np.ndarray) -> float:
-    """Share of pairs in which the normal score is the higher one; ties count half."""
-    normal = np.sort(normal)
-    below = np.searchsorted(normal, abnormal, "left") + np.searchsorted(normal, abnormal, "right")
-    return float(1.0 - below.mean() / (2.0 * len(normal)))
-
-
-def artificial_outlier_auc(fold: Fold, model, held_out: np.ndarray) -> float:
-    """Mean over the kinds of artificial outliers of the AUC: held-out rows against outliers."""
-    scores = np.split(model.score_samples(fold.all_outliers), len(fold.outliers))
-    normal = model.score_samples(held_out)
-    return float(np.mean([auc(normal, part) for part in scores]))
+from lpsvdd import selection
+from lpsvdd.selection import Fold
 
 
 def uniform_outlier_error(fold: Fold, model, held_out: np.ndarray) -> float:
@@ -42,19 +23,6 @@ def uniform_outlier_error(fold: Fold, model, held_out: np.ndarray) -> float:
     """
     rejected = np.mean(model.predict(held_out) < 0)
     return -float(rejected + np.mean(model.predict(fold.outliers["uniform"]) > 0))
-
-
-def consistency(fold: Fold, model, held_out: np.ndarray) -> float:
-    r"""log gamma while the model is consistent: the narrowest consistent kernel wins.
-
-    Consistent: the share of held-out rows rejected is at most nu + 2 sqrt(nu (1 - nu)/n). One that
-    is not gets minus its rejected share times a million, lower than any width.
-    Tax and Mueller, ICPR 2004.
-    """
-    rejected, nu = np.mean(model.predict(held_out) < 0), model.nu
-    if rejected <= nu + 2.0 * np.sqrt(nu * (1.0 - nu) / len(held_out)):
-        return float(np.log(model.gamma_))
-    return -1e6 * float(rejected)
 
 
 def kernel_variance(fold: Fold, model, held_out: np.ndarray) -> float:
@@ -127,12 +95,17 @@ def farthest_nearest(fold: Fold, model, held_out: np.ndarray) -> float:
     return float(np.mean(K.max(axis=1) - farthest))
 
 
-def likelihood(fold: Fold, model, held_out: np.ndarray) -> float:
-    """Mean log density of the held-out rows under the kernel density estimate of that width."""
-    exponent = -model.gamma_ * fold.distances(held_out)
-    top = exponent.max(axis=1)
-    density = np.log(np.exp(exponent - top[:, None]).mean(axis=1)) + top
-    return float(density.mean() + 0.5 * fold.X.shape[1] * np.log(model.gamma_))
+def consistency(fold: Fold, model, held_out: np.ndarray) -> float:
+    r"""log gamma while the model is consistent: the narrowest consistent kernel wins.
+
+    Consistent: the share of held-out rows rejected is at most nu + 2 sqrt(nu (1 - nu)/n). One that
+    is not gets minus its rejected share times a million, lower than any width.
+    Tax and Mueller, ICPR 2004.
+    """
+    rejected, nu = np.mean(model.predict(held_out) < 0), model.nu
+    if rejected <= nu + 2.0 * np.sqrt(nu * (1.0 - nu) / len(held_out)):
+        return float(np.log(model.gamma_))
+    return -1e6 * float(rejected)
 
 
 def excess_mass(fold: Fold, model, held_out: np.ndarray) -> float:
@@ -167,16 +140,16 @@ def _mass_and_volume(fold: Fold, model, held_out) -> tuple[np.ndarray, np.ndarra
     return mass, volume
 
 
-CRITERIA: dict[str, Criterion] = {
-    "artificial-outliers": artificial_outlier_auc,
+CRITERIA = {
+    "artificial-outliers": selection.CRITERIA["artificial-outliers"],
     "uniform-outliers": uniform_outlier_error,
     "consistency": consistency,
     "kernel-variance": kernel_variance,
     "mean-criterion": mean_criterion,
     "data-shifting": data_shifting,
     "farthest-nearest": farthest_nearest,
-    "likelihood": likelihood,
+    "likelihood": selection.CRITERIA["likelihood"],
     "excess-mass": excess_mass,
     "mass-volume": mass_volume,
 }
-"""Criteria with a name, for ``LpSVDDCV(criterion=...)``."""
+"""Every criterion of the study, by name."""
