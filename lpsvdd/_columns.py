@@ -10,6 +10,8 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
 
+from lpsvdd.preprocessing import Indicators
+
 #: Where models that hold another one keep it, fitted.
 HOLDERS = ("best_estimator_", "estimator_", "estimators_")
 
@@ -90,6 +92,8 @@ def _origin(step: Any, width: int) -> np.ndarray | None:
         return origin
     if isinstance(step, OneHotEncoder):
         return np.repeat(np.arange(width), step._n_features_outs)
+    if isinstance(step, Indicators):
+        return step.origin()
     if isinstance(step, ColumnTransformer):
         return _origin_of_parts(step)
     if step in (None, "passthrough") or isinstance(step, OneToOneFeatureMixin):
