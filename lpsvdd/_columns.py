@@ -59,6 +59,8 @@ def sources(steps: list[Any], X: Any, n_features: int) -> tuple[tuple[str, ...],
     after a step that mixes columns they are the ones that come out of it.
     """
     columns = getattr(X, "columns", None)
+    if columns is not None and steps and hasattr(steps[0], "feature_names_in_"):
+        columns = steps[0].feature_names_in_  # a ColumnTransformer finds its columns by name
     width = len(columns) if columns is not None else np.asarray(X).shape[-1]
     names = [str(name) for name in columns] if columns is not None else None
     origin = np.arange(width)

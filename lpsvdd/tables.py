@@ -107,7 +107,7 @@ def _text(head: bytes, stream: Any, name: str) -> Table:
     sample = lines[1:] if excel else lines
     sep = excel[1] if excel else _separator(sample)
     rows = _split(sample, sep)
-    if len(rows) < 2:
+    if len(rows) < 2 and not (rows and len(head) == HEAD):
         raise ValueError(f"{name} holds no table: expected a header line, then rows")
     header = [cell.strip() or f"column {i}" for i, cell in enumerate(rows[0], 1)]
     if all(re.fullmatch(r"[-+]?[\d.,]+(e[-+]?\d+)?", cell, re.IGNORECASE) for cell in header):

@@ -60,7 +60,10 @@ class Rows:
     @property
     def holes(self) -> np.ndarray:
         """Mask of the missing values; an empty category is one."""
-        return (self.frame.isna() | (self.frame == "")).to_numpy()
+        holes = self.frame.isna().to_numpy(copy=True)
+        text = np.array([kind != np.float64 for kind in self.frame.dtypes], dtype=bool)
+        holes[:, text] |= (self.frame.loc[:, text] == "").to_numpy(dtype=bool)
+        return holes
 
     def take(self, mask: np.ndarray) -> Rows:
         """Some of the rows."""
