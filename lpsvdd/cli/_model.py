@@ -48,11 +48,11 @@ def fit_to(pipeline: Pipeline, rows: Rows, *, negatives: bool) -> Any:
     return getattr(pipeline[-1], "best_estimator_", pipeline[-1])
 
 
-def seen_by(model: Any, frame: pd.DataFrame) -> tuple[Any, np.ndarray]:
+def seen_by(model: Any, frame: pd.DataFrame) -> tuple[Any, Any]:
     """The detector at the end of a model, and the rows as it sees them."""
     data = frame if hasattr(model, "feature_names_in_") else frame.to_numpy()
     if not hasattr(model, "steps"):
-        return model, np.asarray(data)
+        return model, data
     return model[-1], np.asarray(model[:-1].transform(data), dtype=float)
 
 

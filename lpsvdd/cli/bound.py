@@ -58,11 +58,11 @@ def bound(
     notes = table.notes
     with warnings_as_notes(notes):
         svdd = fit_to(make_model(roles, detector, raw=raw), rows, negatives=negatives)
+        terms = {
+            form: bound_of(svdd, margin=margin or [0.5], delta=delta, form=form)
+            for form in ("paper", "corrected")
+        }
         low, high = svdd.rejection_risk(delta)
-    terms = {
-        form: bound_of(svdd, margin=margin or [0.5], delta=delta, form=form)
-        for form in ("paper", "corrected")
-    }
     if not raw:
         notes.append("the scaling was learnt from the sample; the theorems ask for it before")
     cost = f"p = {svdd.p:g}, C = {svdd.C_:.4g}, {svdd.kernel} kernel"

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 
-
 LARGEST = 100_000_000  # bytes of a table, unpacked; those of the catalogue have 10 million at most
 
 
