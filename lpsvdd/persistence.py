@@ -63,6 +63,7 @@ OTHER_TYPES = (
 
 MEMBER = "lpsvdd.json"
 ARCHIVE = b"PK\x03\x04"
+DEEPEST = 3  # archives inside one another; sparse matrices make two
 ARRAY_HEADER = 10_100  # NumPy reads headers of up to 10,000 characters
 WATCHED = ("scikit-learn", "numpy")
 """Packages whose version may change what a loaded model computes."""
@@ -230,7 +231,7 @@ def _read(path: Path) -> bytes:
     raise ModelFileError(f"{path.name} {kind}; models are written by lpsvdd.save or lpsvdd fit")
 
 
-def _unpacked(data: bytes) -> int:
+def _unpacked(data: bytes, depth: int = 0) -> int:
     """Bytes that loading asks for: of all members, archives inside them, and declared arrays.
 
     A member is never read beyond its declared size, and none is read before the sum of those is
@@ -247,7 +248,7 @@ def _unpacked(data: bytes) -> int:
                 start = stream.read(ARRAY_HEADER)
                 if start[:4] == ARCHIVE:
                     inside = start + stream.read()
-                    total += _unpacked(inside) if len(inside) < len(data) else limit + 1
+                    total += _unpacked(inside, depth + 1) if depth < DEEPEST else limit + 1
                 elif start[:6] == np.lib.format.MAGIC_PREFIX:
                     total += max(0, _array_bytes(start) - member.file_size)
     return total

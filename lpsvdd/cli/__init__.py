@@ -23,7 +23,8 @@ def assemble(package: ModuleType, *, name: str, help: str) -> typer.Typer:
         help=help,
         no_args_is_help=True,
         add_completion=False,
-        pretty_exceptions_show_locals=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,  # importing rich takes longer than all the rest
     )
 
     @app.callback()

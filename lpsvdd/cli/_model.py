@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
+from lpsvdd.cli._lazy import np
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -58,12 +58,11 @@ def add_command(app: typer.Typer, function: Callable[..., None], *, extra: bool 
 
     @wraps(function)
     def command(**given: Any) -> None:
-        table = {name: given.pop(name) for name in TABLE}
+        table: dict[str, Any] = {name: given.pop(name) for name in TABLE}
+        table["ids"] = table.pop("id")
         with sentences() as written:
-            columns = {"ids": table.pop("id"), **{key: table.pop(key) for key in
-                       ("drop", "categorical")}}  # fmt: skip
-            roles = Roles(**table, **{key: names(text) for key, text in columns.items()})
-            function(roles=roles, written=written, **given)
+            lists = {name: names(table[name]) for name in ("ids", "drop", "categorical")}
+            function(roles=Roles(**table | lists), written=written, **given)
 
     kind = inspect.Parameter.KEYWORD_ONLY
     table = {name: inspect.Parameter(name, kind, default=None, annotation=option)

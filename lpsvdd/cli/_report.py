@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import typer
+
+from lpsvdd.cli._lazy import np
 
 if TYPE_CHECKING:
     from lpsvdd.cli._model import HeldOut

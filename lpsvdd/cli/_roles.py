@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
+from lpsvdd.cli._lazy import np
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,7 +58,7 @@ class Rows:
         return len(self.frame)
 
     @property
-    def holes(self) -> np.ndarray:
+    def holes(self) -> Any:
         """Mask of the missing values; an empty category is one."""
         holes = self.frame.isna().to_numpy(copy=True)
         text = np.array([kind != np.float64 for kind in self.frame.dtypes], dtype=bool)

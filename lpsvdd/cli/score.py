@@ -6,10 +6,10 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 from lpsvdd.cli._errors import warnings_as_notes
+from lpsvdd.cli._lazy import np
 from lpsvdd.cli._options import Data, Force, Quiet, add_command
 from lpsvdd.cli._outputs import STREAM, check_outputs, draw, open_text, write_scores
 from lpsvdd.cli._report import line, show, size_line, ticking
@@ -90,10 +90,10 @@ def _load(path: str, table: Table) -> tuple[Any, Roles, set[int]]:
             "pipeline that ends in one"
         )
     if "numeric" in notes:
-        given = {one.name: notes.get(one.name) for one in fields(Roles)}
-        lists = {key: tuple(map(str, given[key] or ())) for key in
-                 ("numeric", "categorical", "ids", "drop")}  # fmt: skip
-        return model, Roles(**given | lists), set(notes.get("fitted", ()))
+        known: dict[str, Any] = {one.name: notes.get(one.name) for one in fields(Roles)}
+        for name in ("numeric", "categorical", "ids", "drop"):
+            known[name] = tuple(map(str, known[name] or ()))
+        return model, Roles(**known), set(notes.get("fitted", ()))
     if hasattr(model, "feature_names_in_"):  # saved from Python
         return model, Roles(tuple(map(str, model.feature_names_in_))), set()
     if len(table.header) != model.n_features_in_:
