@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
 import gzip
 import io
 import os
+import pty
 import re
 import resource
+import struct
 import subprocess
 import sys
+import termios
 
 import numpy as np
 import pandas as pd
@@ -620,6 +624,22 @@ def test_quiet_says_nothing_and_progress_needs_a_terminal(folder):
         done = run(command, folder / "plain.csv", *LABEL)
         assert done.stderr == "" and "fitting" not in done.stdout
         assert run(command, folder / "plain.csv", *LABEL, "--quiet").output == ""
+
+
+def test_a_terminal_sees_what_takes_its_time(folder):
+    terminal, program = pty.openpty()
+    fcntl.ioctl(program, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    words = ["tune", "plain.csv", *LABEL]
+    command = [sys.executable, "-m", "lpsvdd.cli", *words]
+    environment = {**os.environ, "PYTHONPATH": ROOT}
+    subprocess.run(
+        command, cwd=folder, env=environment, stderr=program, stdout=subprocess.PIPE, check=True
+    )
+    os.close(program)
+    shown = os.read(terminal, 100_000).decode()
+    os.close(terminal)
+    for text in ("reading plain.csv 00:00", "LpSVDDCV: 100%", "judging rows held out 00:00"):
+        assert text in shown
 
 
 def test_version():
