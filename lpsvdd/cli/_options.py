@@ -15,7 +15,6 @@ from lpsvdd.cli._errors import sentences
 from lpsvdd.cli._roles import Missing, Roles, names
 
 Option = typer.Option
-Names = Annotated[str | None, Option(metavar="A,B")]
 Data = Annotated[
     str,
     typer.Argument(

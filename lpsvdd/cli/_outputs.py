@@ -94,8 +94,10 @@ def write_scores(
         raise ValueError(f"the id column {clash[0]!r} has the name of a column of the scores")
     cells = rows.ids.reset_index(drop=True).join(scores)
     sep, decimal = (table.sep, table.decimal) if table.sep in ",;\t|" else (",", ".")
-    text = cells.map(_harmless).rename(columns=_harmless)
-    text.to_csv(handle, sep=sep, decimal=decimal, index=False, header=header, lineterminator="\n")
+    for name in {*rows.ids, "reasons"} & {*cells}:
+        cells[name] = cells[name].map(_harmless)
+    cells = cells.rename(columns=_harmless)
+    cells.to_csv(handle, sep=sep, decimal=decimal, index=False, header=header, lineterminator="\n")
 
 
 def _harmless(cell: Any) -> Any:

@@ -308,6 +308,8 @@ def test_missing_values_are_refused_filled_or_dropped(folder, frame, tmp_path):
     found = scores_of(skipped)
     assert np.flatnonzero(found["score"].isna()).tolist() == [3, 5, 7] and len(found) == 60
     assert "3 rows with a missing value have no score" in skipped.stderr
+    verdicts = {line.split(",")[4] for line in skipped.stdout.splitlines()[1:]}
+    assert verdicts <= {"1", "-1", ""} and "-1" in verdicts  # whole numbers all the same
     check_error(run("score", folder / "m.lpsvdd", path, "--missing", "mean"), "fills nothing in")
     fill, drop = tmp_path / "fill.lpsvdd", tmp_path / "drop.lpsvdd"
     for policy, model in (("median", fill), ("drop", drop)):
