@@ -10,6 +10,8 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
 
+from lpsvdd.preprocessing import Indicators
+
 #: Where models that hold another one keep it, fitted.
 HOLDERS = ("best_estimator_", "estimator_", "estimators_")
 
@@ -57,6 +59,8 @@ def sources(steps: list[Any], X: Any, n_features: int) -> tuple[tuple[str, ...],
     after a step that mixes columns they are the ones that come out of it.
     """
     columns = getattr(X, "columns", None)
+    if columns is not None and steps and hasattr(steps[0], "feature_names_in_"):
+        columns = steps[0].feature_names_in_  # a ColumnTransformer finds its columns by name
     width = len(columns) if columns is not None else np.asarray(X).shape[-1]
     names = [str(name) for name in columns] if columns is not None else None
     origin = np.arange(width)
@@ -90,6 +94,8 @@ def _origin(step: Any, width: int) -> np.ndarray | None:
         return origin
     if isinstance(step, OneHotEncoder):
         return np.repeat(np.arange(width), step._n_features_outs)
+    if isinstance(step, Indicators):
+        return step.origin()
     if isinstance(step, ColumnTransformer):
         return _origin_of_parts(step)
     if step in (None, "passthrough") or isinstance(step, OneToOneFeatureMixin):

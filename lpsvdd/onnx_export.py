@@ -24,7 +24,7 @@ import numpy as np
 
 from lpsvdd.conformal import ConformalDetector
 from lpsvdd.estimators import LpSVDD
-from lpsvdd.preprocessing import PositiveImputer, PositiveScaler, UnitNorm
+from lpsvdd.preprocessing import Indicators, PositiveImputer, PositiveScaler, UnitNorm
 from lpsvdd.selection import LpSVDDCV
 from lpsvdd.weighted import WeightedLpSVDD
 
@@ -104,6 +104,13 @@ def register() -> None:
         _convert_conformal,
         parser=_parse_conformal,
     )
+    update_registered_converter(
+        Indicators,
+        "LpsvddIndicators",
+        _indicator_shape,
+        _convert_indicators,
+        parser=_parse_indicators,
+    )
     for transformer, convert in (
         (PositiveImputer, _convert_imputer),
         (PositiveScaler, _convert_scaler),
@@ -160,6 +167,14 @@ def _parse_conformal(scope: Any, model: Any, inputs: list[Any], custom_parsers: 
     return _declare(scope, model, scores, "LpsvddConformal")
 
 
+def _parse_indicators(scope: Any, model: Any, inputs: list[Any], custom_parsers: Any = None):
+    known = _parse_sklearn(scope, model.encoder_, inputs, custom_parsers)
+    operator = scope.declare_local_operator("LpsvddIndicators", model)
+    operator.inputs.extend(known)
+    operator.outputs.append(scope.declare_local_variable("indicators", FloatTensorType()))
+    return operator.outputs
+
+
 # -- shapes -----------------------------------------------------------------------------------
 
 
@@ -174,6 +189,12 @@ def _same_shape(operator: Any) -> None:
     operator.outputs[0].type = kind(
         [source.get_first_dimension(), operator.raw_operator.n_features_in_]
     )
+
+
+def _indicator_shape(operator: Any) -> None:
+    width = len(operator.raw_operator.origin())
+    rows = operator.inputs[0].get_first_dimension()
+    operator.outputs[0].type = FloatTensorType([rows, width])
 
 
 # -- converters -------------------------------------------------------------------------------
@@ -256,11 +277,16 @@ def _add_outputs(
     decision = onnx.OnnxSub(
         kept, threshold, op_version=version, output_names=[decision_out.full_name]
     )
-    outside = onnx.OnnxLess(decision, np.array([0], dtype=dtype), op_version=version)
+    zero = np.array([0], dtype=dtype)
+    inside = onnx.OnnxOr(  # of a missing value neither holds, and the row is not accepted
+        onnx.OnnxGreater(decision, zero, op_version=version),
+        onnx.OnnxEqual(decision, zero, op_version=version),
+        op_version=version,
+    )
     verdict = onnx.OnnxWhere(
-        outside,
-        np.array([-1], dtype=np.int64),
+        inside,
         np.array([1], dtype=np.int64),
+        np.array([-1], dtype=np.int64),
         op_version=version,
         output_names=[label.full_name],
     )
@@ -275,6 +301,19 @@ def _convert_imputer(scope: Any, operator: Any, container: Any) -> None:
         op_version=version, output_names=[operator.outputs[0].full_name],
     )  # fmt: skip
     filled.add_to(scope, container)
+
+
+def _convert_indicators(scope: Any, operator: Any, container: Any) -> None:
+    """The known categories, and 1 - their sum in each column."""
+    known, version, dtype = _input(operator, container)
+    sums = operator.raw_operator.sums().astype(dtype)
+    met = onnx.OnnxMatMul(known, sums, op_version=version)
+    unknown = onnx.OnnxSub(np.array([1], dtype=dtype), met, op_version=version)
+    joined = onnx.OnnxConcat(
+        known, unknown, axis=1,
+        op_version=version, output_names=[operator.outputs[0].full_name],
+    )  # fmt: skip
+    joined.add_to(scope, container)
 
 
 def _convert_scaler(scope: Any, operator: Any, container: Any) -> None:

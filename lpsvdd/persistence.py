@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import platform
 import warnings
 import zipfile
@@ -22,6 +23,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import InconsistentVersionWarning, NotFittedError
 from sklearn.utils.validation import check_is_fitted
@@ -42,6 +44,7 @@ OUR_TYPES = (
     "lpsvdd.conformal.ConformalDetector",
     "lpsvdd.estimators.LpSVDD",
     "lpsvdd.openset.OpenSetClassifier",
+    "lpsvdd.preprocessing.Indicators",
     "lpsvdd.preprocessing.PositiveImputer",
     "lpsvdd.preprocessing.PositiveScaler",
     "lpsvdd.preprocessing.UnitNorm",
@@ -57,6 +60,9 @@ OTHER_TYPES = (
 """Harmless types in scikit-learn's estimators that skops does not trust by itself."""
 
 MEMBER = "lpsvdd.json"
+ARCHIVE = b"PK\x03\x04"
+DEEPEST = 3  # archives inside one another; sparse matrices make two
+ARRAY_HEADER = 10_100  # NumPy reads headers of up to 10,000 characters
 WATCHED = ("scikit-learn", "numpy")
 """Packages whose version may change what a loaded model computes."""
 
@@ -69,7 +75,13 @@ class ModelVersionWarning(UserWarning):
     """A model file was written by another version of a package that it depends on."""
 
 
-def save(model: BaseEstimator, path: str | Path, *, notes: dict[str, Any] | None = None) -> None:
+def save(
+    model: BaseEstimator,
+    path: str | Path,
+    *,
+    notes: dict[str, Any] | None = None,
+    overwrite: bool = True,
+) -> None:
     """Write a fitted model, alone or as a pipeline with its scaling, to a file without code.
 
     Parameters
@@ -81,6 +93,8 @@ def save(model: BaseEstimator, path: str | Path, *, notes: dict[str, Any] | None
     notes : dict, optional
         What JSON can express, to be had again by :func:`read_notes`. The command line keeps the
         meaning of the columns there.
+    overwrite : bool, default=True
+        False: a file that exists, also one that appears meanwhile, raises FileExistsError.
 
     Raises
     ------
@@ -127,7 +141,7 @@ def save(model: BaseEstimator, path: str | Path, *, notes: dict[str, Any] | None
     buffer = io.BytesIO(data)
     with zipfile.ZipFile(buffer, "a", compression=zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(MEMBER, json.dumps(about, indent=1))
-    with whole_file(path) as handle:
+    with whole_file(path, overwrite=overwrite) as handle:
         handle.write(buffer.getbuffer())
 
 
@@ -199,7 +213,7 @@ def _damaged(path: Path, error: Exception) -> ModelFileError:
 def _read(path: Path) -> bytes:
     """The bytes of an archive of plausible size; other files are refused by what they look like."""
     data = path.read_bytes()
-    if data[:4] == b"PK\x03\x04":
+    if data[:4] == ARCHIVE:
         try:
             unpacked = _unpacked(data)
         except Exception as error:
@@ -215,10 +229,38 @@ def _read(path: Path) -> bytes:
     raise ModelFileError(f"{path.name} {kind}; models are written by lpsvdd.save or lpsvdd fit")
 
 
-def _unpacked(data: bytes) -> int:
-    """Declared size of all members; none is read beyond it."""
+def _unpacked(data: bytes, depth: int = 0) -> int:
+    """Bytes that loading asks for: of all members, archives inside them, and declared arrays.
+
+    A member is never read beyond its declared size, and none is read before the sum of those is
+    within the limit. An array of NumPy's format is allocated as its own header says.
+    """
+    limit = _limit(data)
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        return sum(member.file_size for member in archive.infolist())
+        members = archive.infolist()
+        total = sum(member.file_size for member in members)
+        for member in members:
+            if total > limit:
+                break
+            with archive.open(member) as stream:
+                start = stream.read(ARRAY_HEADER)
+                if start[:4] == ARCHIVE:
+                    inside = start + stream.read()
+                    total += _unpacked(inside, depth + 1) if depth < DEEPEST else limit + 1
+                elif start[:6] == np.lib.format.MAGIC_PREFIX:
+                    total += max(0, _array_bytes(start) - member.file_size)
+    return total
+
+
+def _array_bytes(start: bytes) -> int:
+    """Size of an array by its header; 0 where the header is none, which loading will refuse."""
+    stream = io.BytesIO(start)
+    try:
+        read = {1: np.lib.format.read_array_header_1_0, 2: np.lib.format.read_array_header_2_0}
+        shape, _, dtype = read[np.lib.format.read_magic(stream)[0]](stream)
+    except (ValueError, KeyError, SyntaxError):
+        return 0
+    return math.prod(shape) * dtype.itemsize
 
 
 def _limit(data: bytes) -> int:

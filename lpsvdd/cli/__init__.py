@@ -1,8 +1,7 @@
-"""Command line ``lpsvdd``: every module of this package adds its commands.
+"""Command line ``lpsvdd``: every module of this package without an underscore is a command.
 
-A module exposes either ``app`` (a ``typer.Typer``, mounted under the module's name) or
-``register(app)``, which adds plain commands to the main application. Modules import what they run
-inside their commands, so that ``lpsvdd --help`` answers at once.
+A module exposes ``register(app)``, or ``app`` to be mounted under its name. Commands import what
+they run inside, so that ``lpsvdd --help`` answers at once.
 """
 
 from __future__ import annotations
@@ -24,7 +23,8 @@ def assemble(package: ModuleType, *, name: str, help: str) -> typer.Typer:
         help=help,
         no_args_is_help=True,
         add_completion=False,
-        pretty_exceptions_show_locals=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,  # importing rich takes longer than all the rest
     )
 
     @app.callback()
@@ -36,14 +36,13 @@ def assemble(package: ModuleType, *, name: str, help: str) -> typer.Typer:
     ) -> None:
         pass
 
-    for found in iter_modules(package.__path__):
-        if found.name.startswith("_"):
-            continue
-        module = import_module(f"{package.__name__}.{found.name}")
-        if hasattr(module, "register"):
-            module.register(app)
-        else:
-            app.add_typer(module.app, name=found.name)
+    for listed in iter_modules(package.__path__):
+        if not listed.name.startswith("_"):
+            module = import_module(f"{package.__name__}.{listed.name}")
+            if hasattr(module, "register"):
+                module.register(app)
+            else:
+                app.add_typer(module.app, name=listed.name)
     return app
 
 
@@ -55,11 +54,8 @@ def _version(wanted: bool) -> None:
 
 def build() -> typer.Typer:
     """Assemble the application."""
-    return assemble(
-        import_module(__name__),
-        name="lpsvdd",
-        help="Support vector data description with an lp slack norm.",
-    )
+    purpose = "Support vector data description with an lp slack norm."
+    return assemble(import_module(__name__), name="lpsvdd", help=purpose)
 
 
 def main() -> None:

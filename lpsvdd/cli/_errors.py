@@ -15,13 +15,14 @@ CLOSED_PIPE, INTERRUPTED = 141, 130
 
 
 @contextmanager
-def sentences() -> Iterator[None]:
+def sentences() -> Iterator[list[str]]:
     """Expected errors become ``error: ...`` and exit code 1; a closed pipe says nothing.
 
-    Ctrl-C leaves no half-written file: outputs take their name only when they are whole.
+    The block gets a list for the files it has written, which Ctrl-C and errors name.
     """
+    written: list[str] = []
     try:
-        yield
+        yield written
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader (head, less) has seen enough. Python would complain once more on exit, when it
@@ -33,34 +34,36 @@ def sentences() -> Iterator[None]:
                 os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         raise typer.Exit(CLOSED_PIPE) from None
     except KeyboardInterrupt:
-        typer.echo("\nstopped; no file was changed", err=True)
+        done = f"already written: {', '.join(written)}" if written else "no file was changed"
+        typer.echo(f"\nstopped; {done}", err=True)
         raise typer.Exit(INTERRUPTED) from None
     except (OSError, ValueError, MemoryError, KeyError) as error:
-        typer.echo(f"error: {sentence(error)}", err=True)
+        done = f" (already written: {', '.join(written)})" if written else ""
+        typer.echo(f"error: {sentence(error)}{done}", err=True)
         raise typer.Exit(1) from None
 
 
 def sentence(error: BaseException) -> str:
     """What an exception says, on one line."""
+    text = str(error)
     if isinstance(error, KeyError) and error.args:
         text = str(error.args[0])
     elif isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
         text = f"{where}{error.strerror[0].lower()}{error.strerror[1:]}"
     elif isinstance(error, MemoryError):
-        text = f"the memory does not suffice ({error})" if str(error) else "no memory is left"
-    else:
-        text = str(error)
+        text = f"the memory does not suffice ({error})"
     return " ".join(text.split())
 
 
 @contextmanager
-def warnings_as_notes(notes: list[str], *, except_for: str = "") -> Iterator[None]:
-    """Collect warnings as sentences, each once, leaving out those that start as told."""
+def warnings_as_notes(notes: list[str]) -> Iterator[list[type[Warning]]]:
+    """Collect warnings as sentences, each once; gives the kinds that were met."""
+    kinds: list[type[Warning]] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        yield
-    for warning in caught:
-        text = sentence(warning.message)  # type: ignore[arg-type]
-        if not (except_for and text.startswith(except_for)) and text not in notes:
-            notes.append(text)
+        yield kinds
+    kinds += [warning.category for warning in caught]
+    texts = [sentence(warning.message) for warning in caught]  # type: ignore[arg-type]
+    # What a radius below zero means is said in the report.
+    notes += [text for text in dict.fromkeys(texts) if not text.startswith("radius_sq_")]

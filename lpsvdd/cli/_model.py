@@ -1,131 +1,161 @@
-"""The pipeline that ``fit`` makes, and what any detector says about rows.
+"""The pipeline that ``fit`` makes, what a detector says of rows, and of rows it has not seen.
 
-Numbers are filled in, standardised and joined with the indicators of the categories,
+    columns  ->  (numbers: fill in, standardise | categories: indicators)  ->  LpSVDD,
 
-    columns  ->  (numbers: impute, standardise | categories: one-hot)  ->  [unit norm]  ->  LpSVDD,
-
-all inside the pipeline that is saved. Indicators stay 0 and 1: two rows of different categories are
-then at squared distance 2, the mean squared distance in a standardised column.
+all inside the pipeline that is saved.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
+from lpsvdd.cli._lazy import np
 
 if TYPE_CHECKING:
     import pandas as pd
-    from sklearn.base import BaseEstimator
     from sklearn.pipeline import Pipeline
 
-    from lpsvdd.cli._rows import Roles, Rows
+    from lpsvdd.cli._roles import Roles, Rows
 
 CATEGORIES = "categories"
+FOLDS, FEW, LEAST = 5, 1000, 10  # folds, up to FEW targets; one fold beyond; none below LEAST
+TESTED = 2000  # targets held out at most in that one fold
 
 
-def make_model(roles: Roles, detector: BaseEstimator, *, standardise: bool, unit_norm: bool):
+def make_model(roles: Roles, detector: Any, *, raw: bool = False) -> Pipeline:
     """An unfitted pipeline for the columns of these roles, with the detector at its end."""
     from sklearn.compose import ColumnTransformer
-    from sklearn.impute import SimpleImputer
     from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import OneHotEncoder
 
-    from lpsvdd.preprocessing import UnitNorm, preprocessor
+    from lpsvdd.preprocessing import Indicators, preprocessor
 
-    fills = roles.missing in ("mean", "median")
-    impute = roles.missing if fills else None
+    impute = str(roles.missing) if roles.fills else None
+    numbers = preprocessor(impute=impute, standardise=not raw, unit_norm=False)
     if not roles.categorical:
-        steps = preprocessor(impute=impute, standardise=standardise, unit_norm=unit_norm)
-        return make_pipeline(steps, detector)
-    encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-    if fills:  # an empty cell is a category of its own
-        encoder = make_pipeline(
-            SimpleImputer(missing_values=None, strategy="constant", fill_value=""), encoder
-        )
-    parts = [(CATEGORIES, encoder, list(roles.categorical))]
+        return make_pipeline(numbers, detector)
+    parts: list[Any] = [(CATEGORIES, Indicators(), list(roles.categorical))]
     if roles.numeric:
-        numbers = preprocessor(impute=impute, standardise=standardise, unit_norm=False)
         parts.insert(0, ("numbers", numbers, list(roles.numeric)))
-    columns = ColumnTransformer(parts, verbose_feature_names_out=False)
-    return make_pipeline(columns, *([UnitNorm()] if unit_norm else []), detector)
+    return make_pipeline(ColumnTransformer(parts, verbose_feature_names_out=False), detector)
 
 
-def unseen_categories(model: Pipeline, rows: Rows, roles: Roles) -> dict[str, set[str]]:
-    """Values of categorical columns that the fitted model has not met; their indicators are 0."""
-    if not roles.categorical:
-        return {}
-    encoder = model[0].named_transformers_[CATEGORIES]
-    encoder = encoder[-1] if hasattr(encoder, "steps") else encoder
-    unseen = {}
-    for name, known in zip(roles.categorical, encoder.categories_, strict=True):
-        values = set(rows.frame[name].dropna()) - set(known)
-        if values:
-            unseen[name] = values
-    return unseen
+def fit_to(pipeline: Pipeline, rows: Rows, *, negatives: bool) -> Any:
+    """Fit to the targets, or to all rows with their labels; the LpSVDD inside."""
+    frame, y = rows.frame, rows.y
+    if negatives and (y is None or not (y < 0).any()):
+        raise ValueError("--negatives needs rows labelled -1; name their column with --label")
+    pipeline.fit(frame if y is None or negatives else frame[y > 0], y if negatives else None)
+    return getattr(pipeline[-1], "best_estimator_", pipeline[-1])
 
 
-def check_detector(model: Any, name: str) -> None:
-    """Raise ValueError unless the model gives scores and verdicts."""
-    from sklearn.base import is_outlier_detector
-
-    if not is_outlier_detector(model):
-        raise ValueError(
-            f"{name} holds a {type(model).__name__}; score needs a detector such as LpSVDD, or a "
-            "pipeline that ends in one"
-        )
-
-
-def judge(model: Any, frame: pd.DataFrame, explain: int = 0) -> dict[str, np.ndarray]:
-    """Score (high is normal), distance to the threshold, verdict; one value a row.
-
-    With ``explain``, also the columns that take most from the score, as text.
-    """
+def seen_by(model: Any, frame: pd.DataFrame) -> tuple[Any, Any]:
+    """The detector at the end of a model, and the rows as it sees them."""
     data = frame if hasattr(model, "feature_names_in_") else frame.to_numpy()
-    score = np.asarray(model.score_samples(data), dtype=float)
-    last = model[-1] if hasattr(model, "steps") else model
+    if not hasattr(model, "steps"):
+        return model, data
+    return model[-1], np.asarray(model[:-1].transform(data), dtype=float)
+
+
+def judge(model: Any, frame: pd.DataFrame, explain: int = 0) -> pd.DataFrame:
+    """Score (high is normal), distance to the threshold, verdict, reasons; by row number."""
+    import pandas as pd
+
+    last, points = seen_by(model, frame)
+    score = np.asarray(last.score_samples(points), dtype=float)
     if hasattr(last, "offset_"):  # the same as decision_function, without a second kernel matrix
         decision = score - last.offset_
         verdict = np.where(decision >= 0.0, 1, -1)
     else:
-        decision = np.asarray(model.decision_function(data), dtype=float)
-        verdict = np.asarray(model.predict(data))
-    found = {"score": score, "decision": decision, "prediction": verdict}
-    return found | ({"reasons": _reasons(model, frame, explain)} if explain else {})
+        decision, verdict = last.decision_function(points), last.predict(points)
+    columns = {"score": score, "decision": decision, "prediction": verdict}
+    scores = pd.DataFrame(columns, index=frame.index)
+    if explain:
+        from lpsvdd.explain import explain as explained
+
+        parts = explained(model, frame)
+        scores["reasons"] = [
+            "; ".join(f"{name} {part:.3g}" for name, _, part in parts.reasons(row, explain))
+            for row in range(len(frame))
+        ]
+    return scores
 
 
-def _reasons(model: Any, frame: pd.DataFrame, n: int) -> np.ndarray:
-    from lpsvdd.explain import explain
-
-    found = explain(model, frame)
-    reasons = (found.reasons(row, n) for row in range(len(frame)))
-    return np.array(
-        ["; ".join(f"{name} {part:.3g}" for name, _, part in row) for row in reasons], dtype=object
-    )
-
-
-def judge_rows(
-    model: Any, rows: Rows, *, skip_missing: bool, explain: int = 0
-) -> dict[str, np.ndarray]:
-    """As :func:`judge`, with row numbers; rows with a missing value may be left without a score."""
-    holes = rows.missing if skip_missing else np.zeros(len(rows), dtype=bool)
-    columns: dict[str, np.ndarray] = {"row": rows.numbers}
-    if not holes.all():
-        some = rows.take(~holes).frame if holes.any() else rows.frame
-        found = judge(model, some, explain)
-    else:
-        more = ("reasons",) if explain else ()
-        found = {name: np.empty(0) for name in ("score", "decision", "prediction", *more)}
-    for name, values in found.items():
-        if holes.any():
-            spread = np.full(len(rows), None, dtype=object)
-            spread[~holes] = values
-            values = spread
-        columns[name] = values
-    return columns
+def unseen(model: Any, rows: Rows, roles: Roles) -> list[tuple[str, str]]:
+    """Columns and values of categories that the fitted model has not met."""
+    if not roles.categorical:
+        return []
+    encoder = model[0].named_transformers_[CATEGORIES]
+    return [
+        (name, value)
+        for name, known in zip(roles.categorical, encoder.encoder_.categories_, strict=True)
+        for value in sorted(set(rows.frame[name]) - {*known, ""})
+    ]
 
 
-def prepared(model: Any, frame: pd.DataFrame) -> np.ndarray:
-    """The rows as the detector at the end of the pipeline sees them."""
-    data = frame if hasattr(model, "feature_names_in_") else frame.to_numpy()
-    return np.asarray(model[:-1].transform(data) if hasattr(model, "steps") else data, dtype=float)
+class HeldOut(NamedTuple):
+    """What models said of rows that they had not seen."""
+
+    rejected: int
+    tested: int
+    auc: float | None
+
+
+def held_out(
+    pipeline: Pipeline, frame: pd.DataFrame, y: np.ndarray, *, negatives: bool
+) -> HeldOut | None:
+    """Judge each target by a model of the others (many targets: some of them); None for few."""
+    from sklearn.base import clone
+    from sklearn.model_selection import KFold, ShuffleSplit
+
+    pool, others = np.flatnonzero(y > 0), np.flatnonzero(y < 0)
+    if len(pool) < LEAST:
+        return None
+    model = clone(pipeline)
+    if hasattr(pipeline[-1], "best_estimator_"):  # width and share as chosen
+        model.steps[-1] = (pipeline.steps[-1][0], clone(pipeline[-1].best_estimator_))
+    if "certificate" in model[-1].get_params():  # takes longer than the fit, and nobody asks
+        model[-1].set_params(certificate="none")
+    folds: Any = KFold(FOLDS, shuffle=True, random_state=0)
+    if len(pool) > FEW:
+        folds = ShuffleSplit(1, test_size=min(TESTED, len(pool) // 5), random_state=0)
+    rejected, tested, aucs = 0, 0, []
+    for i, (train, test) in enumerate(folds.split(pool)):
+        judged = others[i::FOLDS] if negatives else others
+        used = np.concatenate([pool[train], np.setdiff1d(others, judged)])
+        model.fit(frame.iloc[used], y[used] if negatives else None)
+        scores = judge(model, frame.iloc[np.concatenate([pool[test], judged])])
+        rejected += int((scores["prediction"].iloc[: len(test)] < 0).sum())
+        tested += len(test)
+        if len(judged):
+            aucs.append(auc(scores["score"], np.repeat([1, -1], [len(test), len(judged)])))
+    return HeldOut(rejected, tested, float(np.mean(aucs)) if aucs else None)
+
+
+def held_aside(y: np.ndarray, share: float, negatives: bool) -> np.ndarray:
+    """Mask of the rows for the threshold: a share of the targets, and of negatives if used."""
+    if not 0.0 <= share < 1.0:
+        raise ValueError(f"--holdout takes a share between 0 and 1, got {share:g}")
+    aside = np.zeros(len(y), dtype=bool)
+    for group in (y > 0, (y < 0) & negatives):
+        places = np.random.default_rng(0).permutation(np.flatnonzero(group))
+        aside[places[: round(share * len(places))]] = True
+    return aside
+
+
+def calibrate(pipeline: Pipeline, frame: pd.DataFrame, rate: float) -> None:
+    """Move the threshold so that new targets are rejected at this rate, by rows not fitted to."""
+    if rate * (len(frame) + 1) < 1.0:
+        raise ValueError(
+            f"a threshold that rejects {rate:g} needs {int(np.ceil(1 / rate)) - 1} targets held "
+            f"out, and --holdout leaves {len(frame)}"
+        )
+    last, points = seen_by(pipeline, frame)
+    svdd = getattr(last, "best_estimator_", last)
+    last.offset_ = svdd.rethreshold(points, false_alarm_rate=rate).offset_
+
+
+def auc(scores: Any, y: np.ndarray) -> float:
+    """Area under the ROC curve of rows labelled +1 and -1."""
+    from sklearn.metrics import roc_auc_score
+
+    return float(roc_auc_score(y, np.asarray(scores, dtype=float)))

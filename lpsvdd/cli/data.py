@@ -35,10 +35,7 @@ def show(name: Name) -> None:
     with sentences():
         record = find(name)
     for key, value in asdict(record).items():
-        if key == "paper":
-            value = "{n} samples, {positives} positives, {dim} features".format(**value)
-        elif isinstance(value, tuple):
-            value = ", ".join(value)
+        value = ", ".join(value) if isinstance(value, tuple) else value
         if value not in (None, ""):
             typer.echo(f"{key:<10} {value}")
 

@@ -2,238 +2,198 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
-from enum import StrEnum
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
-from lpsvdd.cli._cells import CellReader, parse_decimal, parse_sep
-from lpsvdd.cli._errors import sentences, warnings_as_notes
-from lpsvdd.cli._outputs import STREAM, ScoreWriter, check_outputs, open_text
-from lpsvdd.cli._picture import check_picture, draw
-from lpsvdd.cli._report import accepted_lines, line, show, size_line, tracked
-from lpsvdd.cli._rows import Missing, Roles, Rows, Sample, names, read_blocks, refuse_missing
+from lpsvdd.cli._errors import warnings_as_notes
+from lpsvdd.cli._lazy import np
+from lpsvdd.cli._options import Data, Force, Quiet, add_command
+from lpsvdd.cli._outputs import STREAM, check_outputs, draw, open_text, write_scores
+from lpsvdd.cli._report import line, show, size_line, ticking
+from lpsvdd.cli._roles import Missing, Roles, listed, refuse_holes
+from lpsvdd.cli.fit import hashes
+from lpsvdd.tables import Table, open_table
 
-PLOTTED = 5000
-"""Rows that a picture shows at most."""
-
-
-class Holes(StrEnum):
-    """What is done about a row with a missing value, where the model fills none in."""
-
-    error = "error"
-    skip = "skip"
+PLOTTED = 5000  # rows that a picture shows: the first ones
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to the main application."""
-    app.command("score")(score)
+    add_command(app, score, extra=False)
 
 
 def score(
-    model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="File written by lpsvdd fit --model, or by save.")
-    ],
-    data: Annotated[
-        str,
-        typer.Argument(metavar="DATA", help="CSV file, plain or gzipped; - for standard input."),
-    ],
+    model: Annotated[str, typer.Argument(help="File written by fit, tune or lpsvdd.save.")],
+    data: Data,
+    roles: Roles,
+    written: list[str],
     output: Annotated[
-        str, typer.Option(metavar="FILE", help="Where the scores go; - is standard output.")
+        str, typer.Option(help="File for the scores; - is standard output.")
     ] = STREAM,
-    identify: Annotated[
-        str | None,
-        typer.Option(
-            "--id", metavar="A,B", help="Columns to pass through; those of fit if absent."
-        ),
-    ] = None,
-    label: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Labels, for the AUC; those of fit if absent."),
-    ] = None,
-    target: Annotated[
-        str | None,
-        typer.Option(metavar="CLASS", help="Class of the targets; that of fit if absent."),
-    ] = None,
-    missing: Annotated[
-        Holes | None,
-        typer.Option(
-            help="A row with a missing value is an error, or is skipped: its line has no score. "
-            "Models fitted with --missing mean or median fill it in."
-        ),
-    ] = None,
-    sep: Annotated[
-        str | None, typer.Option(metavar="SIGN", help="Separator, if not as detected.")
-    ] = None,
-    decimal: Annotated[
-        str | None, typer.Option(metavar="SIGN", help="Decimal sign, if not as detected.")
-    ] = None,
     explain: Annotated[
-        int,
-        typer.Option(
-            metavar="N", min=0, help="Name the N columns that take most from each row's score."
-        ),
+        int, typer.Option(min=0, help="How many columns to name that take most from a score.")
     ] = 0,
     plot: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE", help="Picture of scores, threshold and two components (png, svg, pdf)."
-        ),
+        str | None, typer.Option(help="File for a picture of the scores (png, svg, pdf).")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No report, no progress.")] = False,
+    force: Force = False,
+    quiet: Quiet = False,
 ) -> None:
     """Score the rows of a table with a saved model: columns are found by name.
 
-    High scores mean normal; prediction is 1 inside the threshold and -1 outside.
-    The table is read in blocks and may be larger than the memory.
+    High scores mean normal; prediction is 1 inside the threshold and -1 outside. The model knows
+    what fit was told of the columns; options given here replace it. With --missing drop a row
+    that lacks a value has no score. The table is read in blocks, of any length.
 
     Example: lpsvdd score iris.lpsvdd new.csv --output scores.csv
     """
-    from lpsvdd.cli._model import check_detector
+    check_outputs({"--output": output, "--plot": plot}, [model, data], force=force)
+    notes: list[str] = []
+    try:
+        with open_table(data) as table, warnings_as_notes(notes):
+            fitted, kept, remembered = _load(model, table)
+            tally = _Tally(table, _matched(kept, roles, table), remembered)
+            with open_text(output, force=force) as handle, ticking("scoring", quiet=quiet) as bar:
+                for rows, scores in tally.judged(fitted, explain, plot is not None):
+                    write_scores(handle, table, rows, scores, header=tally.n == len(rows))
+                    bar.set_description(f"scored {tally.n:,} rows", refresh=False)
+    except (AttributeError, TypeError, IndexError) as error:
+        # A file of allowed types may still hold nonsense; that shows in any of these.
+        reason = f"{Path(model).name} holds no usable model ({error}): fit and save it again"
+        raise ValueError(reason) from error
+    written += [output] if output != STREAM else []
+    if plot is not None:
+        from lpsvdd.cli._model import seen_by
+
+        frame, scores = tally.shown()
+        last, points = seen_by(fitted, frame)
+        some = f" (the first of {tally.n:,})" if tally.n > len(frame) else ""
+        draw(plot, last, points, scores, f"{table.name}: {len(frame):,} rows{some}", force)
+        written.append(plot)
+    if not quiet:
+        show(tally.lines(), [*notes, *table.notes], written, err=output == STREAM)
+
+
+def _load(path: str, table: Table) -> tuple[Any, Roles, set[int]]:
+    """The model, what it knows of columns, and hashes of rows that it was fitted to."""
+    from sklearn.base import is_outlier_detector
+
     from lpsvdd.persistence import load_model, read_notes
 
-    with sentences(), _usable(model):
-        notes: list[str] = []
-        check_picture(plot)
-        check_outputs({"--output": output, "--plot": plot}, [model, data], force=force)
-        if plot == STREAM:
-            raise ValueError("only --output can be -, standard output")
-        with warnings_as_notes(notes):
-            fitted = load_model(model)
-        check_detector(fitted, model)
-        with CellReader(data, sep=parse_sep(sep), decimal=parse_decimal(decimal)) as reader:
-            roles = Roles.from_notes(read_notes(model)) or _roles(fitted, reader)
-            ids = names(identify)
-            roles = replace(
-                roles,
-                ids=ids or roles.ids,
-                label=label or roles.label,
-                target=target or roles.target,
-            )
-            for name in (*ids, *((label,) if label else ())):
-                if name not in reader.header:
-                    raise ValueError(
-                        f"{reader.name} has no column {name!r}; it has {', '.join(reader.header)}"
-                    )
-            roles, more = roles.match(reader.header, reader.name)
-            notes += more
-            skip = missing == Holes.skip or (missing is None and roles.missing == Missing.drop)
-            blocks = tracked(reader, read_blocks(reader, roles, strict_labels=False), quiet=quiet)
-            tally = _Tally(reader.name, len(roles.features), keep=plot is not None)
-            with open_text(output, force=force) as handle:
-                columns = ["label"] if roles.label is not None else []
-                columns += ["reasons"] if explain else []
-                writer = ScoreWriter(handle, reader.layout, roles.ids, columns)
-                for rows, scored in _score(fitted, blocks, roles, skip, explain, notes):
-                    writer.write(rows, scored)
-                    tally.add(rows, scored)
-        written = [output] if output != STREAM else []
-        if plot is not None:
-            drawn = tally.sample.rows()
-            draw(plot, fitted, drawn, tally.scores_of(drawn), seen=tally.n, force=force)
-            written.append(plot)
-        lines = [
-            *tally.lines(),
-            *(f"note: {note}" for note in notes),
-            *(f"wrote {path}" for path in written),
-        ]
-        show(lines, quiet=quiet, on_stderr=output == STREAM)
-
-
-@contextmanager
-def _usable(model: str) -> Iterator[None]:
-    """A file of allowed types may still hold nonsense; that shows in any of these."""
-    try:
-        yield
-    except (AttributeError, TypeError, IndexError) as error:
+    model, notes = load_model(path), read_notes(path)
+    if not is_outlier_detector(model):
         raise ValueError(
-            f"{Path(model).name} holds no usable model ({error}): fit and save it again"
-        ) from error
-
-
-def _roles(fitted: Any, reader: CellReader) -> Roles:
-    """Of a model that was saved from Python: its feature names, or the columns in their order."""
-    if hasattr(fitted, "feature_names_in_"):
-        return Roles(tuple(map(str, fitted.feature_names_in_)))
-    n = int(fitted.n_features_in_)
-    if len(reader.header) != n:
-        raise ValueError(
-            f"the model knows no column names and takes {n} numbers; {reader.name} has "
-            f"{len(reader.header)} columns"
+            f"{path} holds a {type(model).__name__}; score needs a detector such as LpSVDD, or a "
+            "pipeline that ends in one"
         )
-    return Roles(tuple(reader.header))
+    if "numeric" in notes:
+        known: dict[str, Any] = {one.name: notes.get(one.name) for one in fields(Roles)}
+        for name in ("numeric", "categorical", "ids", "drop"):
+            known[name] = tuple(map(str, known[name] or ()))
+        return model, Roles(**known), set(notes.get("fitted", ()))
+    if hasattr(model, "feature_names_in_"):  # saved from Python
+        return model, Roles(tuple(map(str, model.feature_names_in_))), set()
+    if len(table.header) != model.n_features_in_:
+        raise ValueError(
+            f"the model knows no column names and takes {model.n_features_in_} numbers; "
+            f"{table.name} has {len(table.header)} columns"
+        )
+    return model, Roles(tuple(table.header)), set()
 
 
-def _score(
-    fitted: Any, blocks: Iterator[Rows], roles: Roles, skip: bool, explain: int, notes: list[str]
-) -> Iterator[tuple[Rows, dict[str, np.ndarray]]]:
-    """Rows with what the model says of them, block by block; notes grow at the end."""
-    from lpsvdd.cli._model import judge_rows, unseen_categories
-
-    fills = roles.missing in (Missing.mean, Missing.median)
-    skipped = 0
-    unseen: dict[str, set[str]] = {name: set() for name in roles.categorical}
-    for rows in blocks:
-        if not fills and not skip:
-            refuse_missing(rows, "fill it in, or leave such rows without a score: --missing skip")
-        scored = judge_rows(fitted, rows, skip_missing=skip and not fills, explain=explain)
-        skipped += 0 if fills else int(rows.missing.sum())
-        for name, values in unseen_categories(fitted, rows, roles).items():
-            unseen[name] |= values
-        if rows.y is not None:
-            known = rows.y.astype(object)
-            known[rows.y == 0] = None
-            scored["label"] = known
-        yield rows, scored
-    if skipped:
-        notes.append(f"{skipped} rows with a missing value have no score")
-    for name, values in unseen.items():
-        if values:
-            shown = ", ".join(sorted(values)[:5])
-            notes.append(f"column {name!r} holds categories that the model has not met: {shown}")
+def _matched(kept: Roles, given: Roles, table: Table) -> Roles:
+    """What the model knows of the columns, with what the options say of this table."""
+    given = given.check(table)
+    if other := [name for name in given.drop if name in kept.features]:
+        raise ValueError(f"the model needs {listed(other)}: fit it again, with --drop")
+    if other := [name for name in given.categorical if name not in kept.categorical]:
+        raise ValueError(f"the model takes no categories in {listed(other)}: fit it again")
+    if given.fills and not kept.fills:
+        raise ValueError(f"the model fills nothing in: fit it with --missing {given.missing}")
+    ids = given.ids or tuple(name for name in kept.ids if name in table.header)
+    label = given.label or (kept.label if kept.label in table.header else None)
+    used = {*kept.features, *ids, *given.drop, *kept.drop, label}
+    extra = [name for name in table.header if name not in used]
+    if absent := [name for name in kept.features if name not in table.header]:
+        more = f"; it has {listed(extra)} instead" if extra else ""
+        raise ValueError(
+            f"{table.name} lacks {len(absent)} of the model's {len(kept.features)} columns: "
+            f"{listed(absent)}{more}"
+        )
+    if extra:
+        table.notes.append(f"not used of {table.name}: {listed(extra)}")
+    missing = kept.missing if kept.fills else given.missing or kept.missing
+    target = given.target or (None if table.label else kept.target)
+    return replace(kept, ids=ids, label=label, target=target, missing=missing)
 
 
 class _Tally:
-    """What the report needs of all rows: counts, and scores where labels ask for an AUC."""
+    """Blocks of scores, and what the report and the picture need of all of them."""
 
-    def __init__(self, table: str, width: int, *, keep: bool):
-        self.table, self.width, self.n = table, width, 0
-        self.sample = Sample(PLOTTED)
-        self._keep = keep
-        self._scored: dict[str, list[np.ndarray]] = {"score": [], "prediction": []}
-        self._decision: list[np.ndarray] = []
-        self._y: list[np.ndarray] = []
+    def __init__(self, table: Table, roles: Roles, remembered: set[int]):
+        self.table, self.roles, self.n, self.fitted = table, roles, 0, 0
+        self._remembered = np.array(sorted(remembered), dtype=np.uint64)
+        self._numbers: list[np.ndarray] = []  # score, decision, label
+        self._shown: list[tuple[Any, Any]] = []
 
-    def add(self, rows: Rows, scored: dict[str, np.ndarray]) -> None:
-        """Count a block."""
-        self.n += len(rows)
-        self._scored["score"].append(np.asarray(scored["score"], dtype=float))
-        self._scored["prediction"].append(scored["prediction"])
-        if rows.y is not None:
-            self._y.append(rows.y)
-        if self._keep:
-            self.sample.add(rows)
-            self._decision.append(np.asarray(scored["decision"], dtype=float))
+    def judged(self, model: Any, explain: int, keep: bool) -> Any:
+        """Rows with their scores, block by block; a row without a score has empty cells."""
+        from lpsvdd.cli._model import judge, unseen
 
-    def scores_of(self, rows: Rows) -> dict[str, np.ndarray]:
-        """Scores and decisions of rows drawn for the picture."""
-        at = rows.numbers - 1
-        return {
-            "score": np.concatenate(self._scored["score"])[at],
-            "decision": np.concatenate(self._decision)[at],
-        }
+        skipped, strange = 0, dict[tuple[str, str], None]()
+        for cells in self.table.blocks:
+            rows = self.roles.rows(self.table, cells, self.n + 1, strict=False)
+            holes = rows.holes.any(axis=1) & (not self.roles.fills)
+            if self.roles.missing != Missing.drop and holes.any():
+                refuse_holes(self.table.name, rows, "fill them in, or use --missing drop")
+            some = rows.take(~holes)
+            names = ["score", "decision", "prediction", *["reasons"] * bool(explain)]
+            scores = judge(model, some.frame, explain) if len(some) else some.frame.iloc[:, :0]
+            if keep and self.n < PLOTTED and len(some):
+                self._shown.append((some.frame, scores))
+            scores = scores.reindex(index=rows.frame.index, columns=names)
+            scores["prediction"] = scores["prediction"].astype("Int64")
+            y = np.ones(len(rows)) if rows.y is None else rows.y
+            self._numbers.append(np.column_stack([scores[names[:2]].to_numpy(dtype=float), y]))
+            self.n, skipped = self.n + len(rows), skipped + int(holes.sum())
+            self.fitted += int(np.isin(hashes(some.frame), self._remembered).sum())
+            strange |= dict.fromkeys(unseen(model, rows, self.roles))
+            yield rows, scores
+        if skipped:
+            self.table.notes.append(f"{skipped} rows with a missing value have no score")
+        for name in dict.fromkeys(name for name, _ in strange):
+            values = listed([value for column, value in strange if column == name], 5)
+            what = f"column {name!r} holds categories that the model has not met: {values}"
+            self.table.notes.append(what)
+
+    def shown(self) -> tuple[Any, Any]:
+        """Rows for the picture, and their scores."""
+        import pandas as pd
+
+        frames, scores = zip(*self._shown, strict=True)
+        return pd.concat(frames)[:PLOTTED], pd.concat(scores)[:PLOTTED]
 
     def lines(self) -> list[str]:
         """The report."""
-        scored = {name: np.concatenate(parts) for name, parts in self._scored.items()}
-        y = np.concatenate(self._y) if self._y else None
-        return [
-            line("scored", size_line(self.table, self.n, self.width, y)),
-            *accepted_lines(scored, y),
+        from lpsvdd.cli._model import auc
+
+        every = np.concatenate(self._numbers)
+        scores, decision, y = every[~np.isnan(every[:, 0])].T
+        labels = every[:, 2] if self.roles.label is not None else None
+        groups = {"rows": y > 0} if labels is None else {"targets": y > 0, "others": y < 0}
+        inside = {name: decision[group] >= 0.0 for name, group in groups.items() if group.any()}
+        shares = [
+            f"{one.sum()} of {len(one)} {name} ({100 * one.mean():.1f} %)"
+            for name, one in inside.items()
         ]
+        seen = " (in-sample: the model was fitted to rows of this table)" if self.fitted else ""
+        width = len(self.roles.features)
+        lines = [size_line("scored", self.table.name, self.n, width, labels)]
+        lines += [line("accepted", ", ".join(shares) + seen)] if shares else []
+        if (y > 0).any() and (y < 0).any():
+            value = auc(scores[y != 0], y[y != 0])
+            lines.append(line("AUC", f"{value:.4f}{seen}"))
+        return lines

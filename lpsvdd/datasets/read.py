@@ -11,6 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
+LARGEST = 100_000_000  # bytes of a table, unpacked; those of the catalogue have 10 million at most
+
 
 @dataclass(frozen=True)
 class Table:
@@ -46,9 +48,12 @@ def _is_number(cell: str) -> bool:
 
 def read_rows(path: Path) -> list[list[str]]:
     """The cells of a CSV file, plain or gzip-compressed, without its empty lines."""
-    raw = path.read_bytes()
-    if raw[:2] == b"\x1f\x8b":
-        raw = gzip.decompress(raw)
+    with open(path, "rb") as handle:
+        packed = handle.read(2) == b"\x1f\x8b"
+    with gzip.open(path) if packed else open(path, "rb") as stream:
+        raw = stream.read(LARGEST + 1)
+    if len(raw) > LARGEST:
+        raise ValueError(f"{path} is no table of the catalogue: it has more than {LARGEST} bytes")
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -8,11 +8,11 @@ beside it, so that a later change of the file is seen.
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 
 import numpy as np
 
+from lpsvdd._atomic import whole_file, write_text
 from lpsvdd.datasets.read import Table, file_sha256, read_csv
 from lpsvdd.datasets.records import Record, find
 
@@ -86,9 +86,10 @@ def add(name: str, file: str | Path) -> Path:
     target = folder / f"{record.name}{'.csv.gz' if packed else '.csv'}"
     previous = user_file(record)
     if not (target.exists() and target.samefile(file)):
-        shutil.copyfile(file, target)
+        with whole_file(target) as handle:
+            handle.write(file.read_bytes())
     if previous is not None and previous != target:
         previous.unlink()
         checksum_file(previous).unlink(missing_ok=True)
-    checksum_file(target).write_text(file_sha256(target) + "\n", encoding="ascii")
+    write_text(checksum_file(target), file_sha256(target) + "\n")
     return target

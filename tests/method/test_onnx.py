@@ -110,6 +110,16 @@ def test_columns_of_text_are_inputs_of_their_own(dtype):
     check(model, new, feed, dtype, to_onnx(model, new, dtype=dtype))
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
+def test_a_row_with_a_missing_value_is_not_accepted(kernel, dtype):
+    model = LpSVDD(kernel=kernel, gamma=0.02, contamination=0.5).fit(X)
+    rows = NEW.astype(dtype)
+    rows[::2, 1] = np.nan
+    found = run(to_onnx(model, dtype=dtype), {"X": rows})
+    assert np.isnan(found["score"][::2]).all() and (found["label"][::2] == -1).all()
+
+
 def test_distances_do_not_cancel_in_float32():
     """Rows near one another, far from the origin: an expanded square would lose all digits."""
     far = RNG.normal(size=(40, 3)).astype(np.float32) * 0.5 + 1024.0

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import importlib
+import io
 import json
 import os
 import pkgutil
+import re
 import resource
 import sys
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from importlib.util import find_spec
 
@@ -265,6 +268,53 @@ def test_an_archive_that_would_fill_the_memory_is_refused(tmp_path):
         load_model(path)
 
 
+def packed_gigabyte() -> bytes:
+    """An archive of one array of zeros, as scipy.sparse.save_npz would write it."""
+    inside = io.BytesIO()
+    about = {"descr": "<f8", "fortran_order": False, "shape": (125_000_000,)}
+    with zipfile.ZipFile(inside, "w", compression=zipfile.ZIP_DEFLATED) as nested:
+        with nested.open("data.npy", "w", force_zip64=True) as member:
+            np.lib.format.write_array_header_1_0(member, about)
+            for _ in range(1000):
+                member.write(bytes(1_000_000))
+    return inside.getvalue()
+
+
+def empty_promise() -> bytes:
+    """The header of an array of 80 GB, and no array."""
+    inside = io.BytesIO()
+    about = {"descr": "<f8", "fortran_order": False, "shape": (10**10,)}
+    np.lib.format.write_array_header_1_0(inside, about)
+    return inside.getvalue()
+
+
+@pytest.mark.parametrize("bomb", [packed_gigabyte, empty_promise])
+def test_a_bomb_behind_a_trusted_type_is_refused_before_it_is_unpacked(
+    model_file, bomb, monkeypatch
+):
+    """skops loads a sparse matrix for an array if the file asks for it; both are counted."""
+    with zipfile.ZipFile(model_file) as archive:
+        content = {name: archive.read(name) for name in archive.namelist()}
+    name = next(name for name in content if name.endswith(".npy"))
+    schema = content["schema.json"].decode()
+    if bomb is packed_gigabyte:
+        parts = re.split(r"(\{[^{}]*" + re.escape(name) + r"[^{}]*\})", schema, maxsplit=1)
+        parts[1] = (
+            parts[1]
+            .replace('"NdArrayNode"', '"SparseMatrixNode"')
+            .replace('"type": "numpy"', '"type": "scipy"')
+        )
+        assert "SparseMatrixNode" in parts[1] and "scipy" in parts[1]
+        schema = "".join(parts)
+    with zipfile.ZipFile(model_file, "w", compression=zipfile.ZIP_DEFLATED) as archive:
+        for member, data in (content | {name: bomb(), "schema.json": schema.encode()}).items():
+            archive.writestr(member, data)
+    assert model_file.stat().st_size < 100_000
+    monkeypatch.setattr("skops.io.loads", lambda *_, **__: pytest.fail("it was unpacked"))
+    with pytest.raises(ModelFileError, match=r"would unpack to (1|80)\.\d GB"):
+        load_model(model_file)
+
+
 def test_models_that_compress_well_are_still_read(tmp_path):
     """Long constant columns would look like a bomb: such a model is stored uncompressed."""
     many = np.zeros((5, 270_000))
@@ -313,6 +363,63 @@ def test_files_are_replaced_whole_or_not_at_all(tmp_path):
     assert path.read_text() == "new"
     with pytest.raises(IsADirectoryError), whole_file(tmp_path):
         pass
+
+
+def test_a_name_that_is_taken_late_is_kept_with_and_without_links(tmp_path, monkeypatch):
+    def no_links(*_):
+        raise PermissionError("this file system has no links")
+
+    for prepare in (lambda: None, lambda: monkeypatch.setattr(os, "link", no_links)):
+        prepare()
+        for late in ("file", "link"):
+            path = tmp_path / late
+            with pytest.raises(FileExistsError), whole_file(path, overwrite=False) as handle:
+                handle.write(b"mine")
+                path.write_text("theirs") if late == "file" else path.symlink_to("nowhere")
+            assert os.listdir(tmp_path) == [late] and (late == "link") == path.is_symlink()
+            path.unlink()
+        with whole_file(tmp_path / "free", overwrite=False) as handle:
+            handle.write(b"mine")
+        assert (tmp_path / "free").read_text() == "mine"
+        os.remove(tmp_path / "free")
+
+
+def test_threads_that_write_one_file_leave_one_whole_version(tmp_path):
+    def write(text: str) -> str:
+        for _ in range(20):
+            with whole_file(tmp_path / "file") as handle:
+                handle.write(text[:5000].encode())
+                handle.write(text[5000:].encode())
+        return text
+
+    with ThreadPoolExecutor(4) as pool:
+        versions = set(pool.map(write, (letter * 10_000 for letter in "abcd")))
+    assert (tmp_path / "file").read_text() in versions and os.listdir(tmp_path) == ["file"]
+    made = set()
+    real = os.open
+
+    def watched(path, flags, *mode, **more):
+        made.add((os.path.basename(path), bool(flags & os.O_EXCL)))
+        return real(path, flags, *mode, **more)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "open", watched)
+        for _ in range(3):
+            with whole_file(tmp_path / "file"):
+                pass
+    assert len(made) == 3 and all(exclusive for _, exclusive in made)  # a new name each time
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o664, 0o755])
+def test_a_file_that_is_replaced_keeps_its_mode(tmp_path, mode):
+    path = tmp_path / "file"
+    path.write_text("old")
+    path.chmod(mode)
+    with whole_file(path) as handle:
+        (temporary,) = set(os.listdir(tmp_path)) - {"file"}
+        assert os.stat(tmp_path / temporary).st_mode & 0o777 == mode
+        handle.write(b"new")
+    assert path.stat().st_mode & 0o777 == mode and path.read_text() == "new"
 
 
 def test_a_link_stays_a_link_and_permissions_are_the_users(tmp_path):

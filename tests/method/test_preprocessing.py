@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +13,13 @@ from sklearn.preprocessing import Normalizer, StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from lpsvdd.datasets import load
-from lpsvdd.preprocessing import PositiveImputer, PositiveScaler, UnitNorm, preprocessor
+from lpsvdd.preprocessing import (
+    Indicators,
+    PositiveImputer,
+    PositiveScaler,
+    UnitNorm,
+    preprocessor,
+)
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(3.0, 2.0, size=(40, 5))
@@ -152,3 +159,24 @@ def test_errors():
         PositiveImputer().fit(gap, Y)
     with pytest.raises(ValueError, match="NaN"):
         PositiveScaler().fit(gap)
+
+
+def test_indicators_put_an_unknown_category_as_far_as_another_one():
+    X = np.array([["a", "u"], ["b", "u"], ["c", "v"]], dtype=object)
+    known = Indicators().fit(X)
+    Z = known.transform(X)
+    assert Z.shape == (3, 3 + 2 + 2) and not Z[:, 5:].any()
+    far = known.transform(np.array([["z", "u"], [None, "v"], ["z", "z"]], dtype=object))
+    np.testing.assert_array_equal(((far[:1] - Z) ** 2).sum(axis=1), [2, 2, 4])
+    np.testing.assert_array_equal(far[:, 5:], [[1, 0], [1, 0], [1, 1]])
+    np.testing.assert_array_equal(known.origin(), [0, 0, 0, 1, 1, 0, 1])
+    names = ["x0_a", "x0_b", "x0_c", "x1_u", "x1_v", "x0_unknown", "x1_unknown"]
+    assert known.get_feature_names_out().tolist() == names
+
+
+def test_an_empty_column_is_named():
+    frame = pd.DataFrame({"full": [1.0, 2.0], "empty": [np.nan, np.nan]})
+    with pytest.raises(
+        ValueError, match=r"no positive row has a value of feature\(s\) \['empty'\]"
+    ):
+        PositiveImputer().fit(frame)

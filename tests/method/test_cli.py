@@ -1,0 +1,794 @@
+"""The command line: its numbers are the package's, its answers those of rows it has not seen."""
+
+from __future__ import annotations
+
+import fcntl
+import gzip
+import io
+import os
+import pty
+import re
+import resource
+import struct
+import subprocess
+import sys
+import termios
+
+import numpy as np
+import pandas as pd
+import pytest
+import typer
+from sklearn.base import clone
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from typer.testing import CliRunner
+
+import lpsvdd
+from lpsvdd import LpSVDD, LpSVDDCV, OpenSetClassifier, load_model, save, solve
+from lpsvdd.bounds import bound_of
+from lpsvdd.cli import build
+from lpsvdd.explain import explain
+from lpsvdd.preprocessing import PositiveScaler
+
+ROOT = os.path.dirname(os.path.dirname(lpsvdd.__file__))
+LABEL = ("--label", "kind", "--target", "a")
+
+
+def run(*words: object, **options):
+    return CliRunner().invoke(build(), [*map(str, words)], **options)
+
+
+def report(*words: object) -> dict[str, str]:
+    """The lines of a report by their first column."""
+    done = run(*words)
+    assert done.exit_code == 0, done.output
+    rows = [re.split(r"  +", line, maxsplit=1) for line in done.output.splitlines()]
+    return {row[0]: row[1] for row in rows if len(row) == 2}
+
+
+def check_error(done, message: str) -> None:
+    assert done.exit_code == 1, (done.output, done.exception)
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("error: ") and message in line, line
+
+
+def scores_of(done) -> pd.DataFrame:
+    assert done.exit_code == 0, done.output
+    return pd.read_csv(io.StringIO(done.stdout))
+
+
+def number(text: str) -> float:
+    return float(re.search(r"-?\d[\d.e+-]*", text)[0])
+
+
+@pytest.fixture(scope="module")
+def frame() -> pd.DataFrame:
+    """48 rows of class a, 12 of class b beside them."""
+    rng = np.random.default_rng(5)
+    X = np.vstack([rng.normal(size=(48, 2)), rng.normal(loc=2.5, size=(12, 2))])
+    city, kind = rng.choice(["Bonn", "Oslo", "Rome"], 60), ["a"] * 48 + ["b"] * 12
+    who = [f"n{i}" for i in range(60)]
+    return pd.DataFrame({"who": who, "u": X[:, 0], "v": 30 * X[:, 1], "city": city, "kind": kind})
+
+
+@pytest.fixture(scope="module")
+def folder(frame, tmp_path_factory):
+    """A table (plain.csv: its numbers) and a model of it; not to be changed."""
+    folder = tmp_path_factory.mktemp("fitted")
+    frame.to_csv(folder / "d.csv", index=False)
+    frame[["u", "v", "kind"]].to_csv(folder / "plain.csv", index=False)
+    words = ("--id", "who", *LABEL, "--C", 0.3, "--model", folder / "m.lpsvdd")
+    assert run("fit", folder / "d.csv", *words).exit_code == 0
+    save(LpSVDD().fit(pd.DataFrame(np.eye(2), columns=["a", "b"])), folder / "ab.lpsvdd")
+    return folder
+
+
+# -- numbers -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("negatives", [False, True])
+def test_fit_reports_the_estimators_numbers(folder, frame, negatives):
+    words = ("fit", folder / "plain.csv", *LABEL, "--p", 1.5, "--C", 0.2, "--gamma", 0.7)
+    shown = report(*words, *["--negatives"] * negatives)
+    X, y = frame[["u", "v"]].to_numpy(), np.where(frame["kind"] == "a", 1, -1)
+    Z = PositiveScaler().fit(X, y).transform(X)
+    used = np.ones(60, dtype=bool) if negatives else y > 0
+    model = LpSVDD(p=1.5, C=0.2, gamma=0.7).fit(Z[used], y[used])
+    assert "60 rows, 2 columns; 48 targets (+1), 12 others (-1)" in shown["data"]
+    assert shown["fitted to"] == f"48 targets, {12 * negatives} labelled negatives"
+    assert number(shown["R^2"]) == pytest.approx(model.radius_sq_, rel=1e-3)
+    assert shown["support vectors"] == f"{len(model.support_)} of {used.sum()}"
+    assert shown["duality gap"].endswith("optimal")
+    assert shown["threshold"] == "surface of the ball" and "p = 1.5, C = 0.2" in shown["model"]
+
+
+def test_what_fit_says_of_new_rows_comes_from_rows_held_out(folder, frame):
+    shown = report("fit", folder / "plain.csv", *LABEL, "--nu", 0.2)
+    X = frame[["u", "v"]].to_numpy()
+    model = make_pipeline(PositiveScaler(), LpSVDD(nu=0.2))
+    rejected, aucs = 0, []
+    for train, test in KFold(5, shuffle=True, random_state=0).split(X[:48]):
+        fold = clone(model).fit(X[train])
+        rejected += (fold.predict(X[test]) < 0).sum()
+        labels = [1] * len(test) + [-1] * 12
+        aucs.append(roc_auc_score(labels, fold.score_samples(np.vstack([X[test], X[48:]]))))
+    assert f"({rejected} of 48 held out)" in shown["new targets"]
+    assert shown["AUC"] == f"{np.mean(aucs):.4f} (held out)"
+    assert rejected > (model.fit(X[:48]).predict(X[:48]) < 0).sum()  # what it used to print
+
+
+def test_an_auc_is_not_that_of_memory(tmp_path):
+    """Labels drawn at random and a kernel so narrow that every fitted row is known by heart."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(300, 4)), columns=list("abcd"))
+    table.assign(y=rng.choice([1, -1], 300)).to_csv(tmp_path / "d.csv", index=False)
+    words = ("--label", "y", "--gamma", 500, "--model", tmp_path / "m.lpsvdd")
+    shown = report("fit", tmp_path / "d.csv", *words)
+    assert abs(number(shown["AUC"]) - 0.5) < 0.1 and "held out" in shown["AUC"]
+    again = run("score", tmp_path / "m.lpsvdd", tmp_path / "d.csv").stderr
+    assert "AUC              1.0000 (in-sample" in again
+    fresh = pd.DataFrame(rng.normal(size=(50, 4)), columns=list("abcd"))
+    fresh.assign(y=rng.choice([1, -1], 50)).to_csv(tmp_path / "new.csv", index=False)
+    again = run("score", tmp_path / "m.lpsvdd", tmp_path / "new.csv").stderr
+    assert "AUC" in again and "in-sample" not in again
+
+
+def test_holdout_sets_a_threshold_that_new_rows_keep(tmp_path):
+    rng = np.random.default_rng(1)
+    for name, n in (("train.csv", 300), ("new.csv", 2000)):
+        table = pd.DataFrame(rng.normal(size=(n, 6)), columns=list("abcdef"))
+        table.to_csv(tmp_path / name, index=False)
+    for more in ((), ("--tune",)):
+        words = ("--holdout", 0.3, "--nu", 0.1, "--model", tmp_path / "m.lpsvdd", "--force", *more)
+        shown = report("fit", tmp_path / "train.csv", *words)
+        assert shown["threshold"].startswith("set on 90 targets held out, to reject about 0.1")
+        assert "new targets" not in shown and shown["fitted to"].startswith("210 targets")
+        found = scores_of(run("score", tmp_path / "m.lpsvdd", tmp_path / "new.csv"))
+        assert 0.03 < (found["prediction"] < 0).mean() < 0.2
+        model = load_model(tmp_path / "m.lpsvdd")
+        new = pd.read_csv(tmp_path / "new.csv")
+        np.testing.assert_array_equal(found["prediction"], model.predict(new))
+    few = run("fit", tmp_path / "train.csv", "--holdout", 0.01)
+    check_error(few, "needs 9 targets held out, and --holdout leaves 3")
+
+
+def test_landmarks_are_named_and_their_gap_is_not_the_exact_one(folder):
+    shown = report("fit", folder / "plain.csv", *LABEL, "--solver", "landmarks", "--landmarks", 9)
+    match = re.fullmatch(
+        r"(\S+) on 9 landmarks, optimal; (\S+) \(exact\) of the problem without landmarks",
+        shown["duality gap"],
+    )
+    assert float(match[1]) < 1e-9 < float(match[2])
+
+
+def test_optimal_is_the_solvers_word(folder, monkeypatch):
+    def starved(K, y, *, p, c, **limits):
+        return solve(K, y, p=p, c=c, max_iter=1, tol=limits["tol"])
+
+    monkeypatch.setattr("lpsvdd.estimators.solve", starved)
+    done = run("fit", folder / "plain.csv", *LABEL, "--p", 1.1, "--C", 0.3, "--tol", 0.9)
+    assert "optimal" in done.output  # a gap below 0.9 is reached at once
+    done = run("fit", folder / "plain.csv", *LABEL, "--p", 1.1, "--C", 0.3)
+    assert "NOT CONVERGED" in done.output and "note: lp-SVDD (p=1.1) stopped" in done.output
+
+
+def test_a_radius_below_zero_is_explained(folder):
+    done = run("fit", folder / "plain.csv", *LABEL, "--C", 1e-3)
+    assert "R^2 <= 0: no point is inside the ball; raise --C" in done.output
+    assert "note:" not in done.output
+    shown = report("fit", folder / "plain.csv", *LABEL, "--C", 1e-3, "--contamination", 0.25)
+    assert shown["threshold"] == "rejects 0.25 of the fitted targets"
+
+
+def test_tune_chooses_as_the_search_does(folder, frame, tmp_path):
+    table, saved = tmp_path / "all.csv", tmp_path / "best.lpsvdd"
+    words = (folder / "d.csv", *LABEL, "--id", "who", "--drop", "city")
+    done = run("tune", *words, "--results", table, "--model", saved)
+    assert done.exit_code == 0, done.output
+    Z = PositiveScaler().fit_transform(frame.loc[:47, ["u", "v"]].to_numpy())
+    search = LpSVDDCV(random_state=0).fit(Z)
+    candidates = pd.read_csv(table)
+    assert len(candidates) == len(search.cv_results_["params"])
+    assert candidates["gamma"].iloc[0] == pytest.approx(search.best_params_["gamma"])
+    assert {"p", "nu", "split2_test_score", "mean_test_score"} <= set(candidates)
+    again = load_model(saved).score_samples(frame[["u", "v"]])[:48]
+    np.testing.assert_allclose(again, search.score_samples(Z))
+    assert scores_of(run("score", saved, folder / "d.csv"))["who"].tolist() == list(frame["who"])
+    grid = ("--p", 1, "--p", 2, "--nu", 0.2, "--gamma", 0.1, "--gamma=1.0", "--folds", 4)
+    done = run("tune", *words, *grid, "--criterion", "likelihood", "--seed", 3)
+    assert "likelihood, 4 folds, 4 candidates" in done.output and "nu = 0.2" in done.output
+    fitted = run("fit", *words, "--tune", "--p", 1.5, "--nu", 0.2, "--model", saved, "--force")
+    best = load_model(saved)[-1].best_params_
+    assert fitted.exit_code == 0 and (best["p"], best["nu"]) == (1.5, 0.2)
+
+
+def test_bound_prints_the_numbers_of_the_package(folder, frame):
+    words = ("--p", 1, "--C", 0.1, "--gamma", 0.5, "--raw", "--margin", 0.5)
+    done = run("bound", folder / "d.csv", "--id", "who", "--drop", "city", *LABEL, *words)
+    assert done.exit_code == 0, done.output
+    model = LpSVDD(p=1.0, C=0.1, gamma=0.5).fit(frame.loc[:47, ["u", "v"]].to_numpy())
+    for form in ("paper", "corrected"):
+        terms = bound_of(model, margin=[0.5], form=form)
+        row = next(row for row in done.output.splitlines() if row.startswith(f"{form} "))
+        shown = [float(cell) for cell in row.split()[1:]]
+        expected = [0.5, terms.empirical, terms.complexity, terms.confidence, terms.total]
+        assert shown == pytest.approx(expected, rel=1e-3, abs=1e-6)
+    low, high = model.rejection_risk()
+    assert f"{low:.3g} <= P[a new target is rejected] <= {high:.3g}" in done.output
+    assert "exceeds 1 and says nothing at n = 48; below 1 from n = " in done.output
+    scaled = run("bound", "wine", "--margin", 0.25, "--margin", 0.5, "--negatives")
+    assert "the scaling was learnt from the sample" in scaled.output and "D7 wine" in scaled.output
+
+
+# -- columns -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("column", "note"),
+    [
+        (["x", "y", "z"] * 20, "taken as categories: new"),
+        ([True, False, True] * 20, None),
+        (range(1, 61), "left out as row numbers: new"),
+        (np.random.default_rng(0).permutation(60), None),
+        ([f"free text {i}" for i in range(60)], "left out as ids or free text: new"),
+        (pd.date_range("2020-02-01", periods=60).astype(str), "left out as dates or times: new"),
+        ([""] * 60, "left out as empty: new"),
+        (["3.5", "TRUE", "1e3"] * 20, None),
+    ],
+    ids=["few", "booleans", "rows", "permuted", "text", "dates", "empty", "mixed"],
+)
+def test_columns_are_used_or_left_out_with_a_word(frame, tmp_path, column, note):
+    path = tmp_path / "d.csv"
+    frame[["u", "v"]].assign(new=column).to_csv(path, index=False)
+    done = run("fit", path, "--model", tmp_path / "m.lpsvdd")
+    assert done.exit_code == 0, done.output
+    used = "left out" not in (note or "")
+    assert f"60 rows, {2 + used} columns" in done.output
+    assert (note is None) == ("note:" not in done.output) and (note or "") in done.output
+    assert scores_of(run("score", tmp_path / "m.lpsvdd", path))["score"].notna().all()
+    forced = run("fit", path, "--categorical", "new", "--missing", "mean")
+    assert forced.exit_code == 0 and "60 rows, 3 columns" in forced.output
+
+
+def test_ids_are_known_by_name_and_distinct_numbers(frame, tmp_path):
+    numbers = np.random.default_rng(0).permutation(900)[:60]
+    for name, values, out in (
+        ("customer_id", numbers, True),
+        ("ID", numbers, True),
+        ("solid", numbers, False),
+        ("customer_id", numbers // 20, False),
+    ):
+        frame[["u", "v"]].assign(**{name: values}).to_csv(tmp_path / "d.csv", index=False)
+        done = run("fit", tmp_path / "d.csv")
+        assert (f"left out as ids: {name}" in done.output) == out
+
+
+@pytest.mark.parametrize("command", ["fit", "tune", "bound"])
+def test_every_unusable_column_is_named_at_once(frame, tmp_path, command):
+    bad = frame[["u", "v"]].astype(object).assign(price="$3", share="12%", big="1_000", far="inf")
+    bad.loc[3, "u"], bad.loc[4, "v"] = "oops", "x" * 300
+    bad.to_csv(tmp_path / "d.csv", index=False)
+    done = run(command, tmp_path / "d.csv")
+    for text in ("'u' (row 4: 'oops')", "'v' (row 5: 'xxx", "'price'", "'share'", "'big'", "'far'"):
+        check_error(done, text)
+    assert "--categorical, --id, --label" in done.stderr and len(done.stderr) < 500
+
+
+@pytest.mark.parametrize(
+    "options", [(), ("--kernel", "linear"), ("--p", 1, "--nu", 0.3), ("--gamma", 0.01)], ids=str
+)
+def test_an_unseen_category_never_makes_a_row_more_normal(folder, frame, tmp_path, options):
+    model = tmp_path / "m.lpsvdd"
+    words = ("--id", "who,kind", *options, "--model", model)
+    assert run("fit", folder / "d.csv", *words).exit_code == 0
+    scores = {}
+    for city in ("Bonn", "Oslo", "Rome", "Paris", "=HYPERLINK()"):
+        frame.assign(city=city).to_csv(tmp_path / "new.csv", index=False)
+        done = run("score", model, tmp_path / "new.csv")
+        scores[city] = scores_of(done)["score"]
+        unknown = f"column 'city' holds categories that the model has not met: {city}"
+        assert (unknown in done.stderr) == (city not in ("Bonn", "Oslo", "Rome"))
+    best_known = np.min([scores[city] for city in ("Bonn", "Oslo", "Rome")], axis=0)
+    assert (scores["Paris"] <= best_known + 1e-12).all()
+    np.testing.assert_array_equal(scores["Paris"], scores["=HYPERLINK()"])
+
+
+def test_missing_values_are_refused_filled_or_dropped(folder, frame, tmp_path):
+    holes, path = frame.drop(columns="kind"), tmp_path / "holes.csv"
+    holes.loc[[3, 7], "v"], holes.loc[5, "city"] = np.nan, np.nan
+    holes.to_csv(path, index=False)
+    for command in ("fit", "tune", "bound"):
+        done = run(command, path)
+        check_error(done, "holes.csv lacks values in 'v' (row 4 and 1 more), 'city' (row 6); fill")
+    done = run("score", folder / "m.lpsvdd", path)
+    check_error(done, "'v' (row 4 and 1 more), 'city' (row 6); fill them in, or use --missing drop")
+    skipped = run("score", folder / "m.lpsvdd", path, "--missing", "drop")
+    found = scores_of(skipped)
+    assert np.flatnonzero(found["score"].isna()).tolist() == [3, 5, 7] and len(found) == 60
+    assert "3 rows with a missing value have no score" in skipped.stderr
+    verdicts = {line.split(",")[4] for line in skipped.stdout.splitlines()[1:]}
+    assert verdicts <= {"1", "-1", ""} and "-1" in verdicts  # whole numbers all the same
+    check_error(run("score", folder / "m.lpsvdd", path, "--missing", "mean"), "fills nothing in")
+    fill, drop = tmp_path / "fill.lpsvdd", tmp_path / "drop.lpsvdd"
+    for policy, model in (("median", fill), ("drop", drop)):
+        words = ("--id", "who", "--missing", policy, "--model", model)
+        assert run("fit", path, *words).exit_code == 0
+    assert scores_of(run("score", fill, path))["score"].notna().all()
+    assert scores_of(run("score", drop, path))["score"].isna().sum() == 3
+    path.write_text("u,v,city\n,1,Rome\n2,,Oslo\n")  # not one row is complete
+    assert scores_of(run("score", drop, path))["score"].isna().all()
+    check_error(run("fit", path, "--missing", "drop"), "every row lacks a value")
+
+
+def test_what_the_command_line_saves_exports_to_onnx(frame, tmp_path):
+    pytest.importorskip("skl2onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    from lpsvdd.onnx_export import to_onnx
+
+    holes = frame.drop(columns=["who", "kind"])
+    holes.loc[3, "v"], holes.loc[5, "city"] = np.nan, np.nan
+    holes.to_csv(tmp_path / "d.csv", index=False)
+    words = ("--missing", "median", "--model", tmp_path / "m.lpsvdd")
+    assert run("fit", tmp_path / "d.csv", *words).exit_code == 0
+    new = holes.fillna({"city": ""}).assign(city=lambda table: table["city"].replace("Rome", "?"))
+    model = load_model(tmp_path / "m.lpsvdd")
+    graph = to_onnx(model, new, dtype=np.float64).SerializeToString()
+    feed = {name: new[[name]].to_numpy(dtype=float) for name in ("u", "v")}
+    feed["city"] = new[["city"]].to_numpy(dtype=object)
+    session = runtime.InferenceSession(graph, providers=["CPUExecutionProvider"])
+    _, score, _ = session.run(None, feed)
+    np.testing.assert_allclose(score[:, 0], model.score_samples(new), atol=1e-11)
+
+
+# -- files that are read -----------------------------------------------------------------------
+
+
+def foreign(frame: pd.DataFrame) -> dict[str, bytes]:
+    """The same table, as other programs write it."""
+    text = frame.to_csv(index=False)
+    german = frame.to_csv(index=False, sep=";", decimal=",")
+    return {
+        "gzip": gzip.compress(text.encode()),
+        "BOM": text.encode("utf-8-sig"),
+        "UTF-16": german.encode("utf-16"),
+        "semicolons": german.encode(),
+        "Excel": f"sep=;\n{german}".encode(),
+        "tabs": frame.to_csv(index=False, sep="\t", decimal=",").encode(),
+        "bars": frame.to_csv(index=False, sep="|").encode(),
+        "blanks": text.replace(",", "  ").encode(),
+        "Windows": text.replace("Rome", "Zürich").encode("cp1252"),
+        "blank lines": b"\n\n" + text.replace("\n", "\r\n\r\n").encode(),
+    }
+
+
+@pytest.mark.parametrize("written", foreign(pd.DataFrame({"a": [0]})))
+def test_tables_are_read_as_they_are_written(folder, frame, written):
+    plain = scores_of(run("score", folder / "m.lpsvdd", folder / "d.csv"))
+    done = run("score", folder / "m.lpsvdd", "-", input=foreign(frame)[written])
+    assert done.exit_code == 0, done.output
+    sign = {"semicolons": ";", "Excel": ";", "UTF-16": ";", "tabs": "\t", "bars": "|"}
+    decimal = "," if written in ("semicolons", "Excel", "UTF-16", "tabs") else "."
+    found = pd.read_csv(io.StringIO(done.stdout), sep=sign.get(written, ","), decimal=decimal)
+    same = frame["city"] != "Rome" if written == "Windows" else slice(None)
+    pd.testing.assert_frame_equal(found[same], plain[same], check_exact=True)
+    assert ("Windows-1252" in done.stderr) == (written == "Windows")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "holds no table"),
+        (b"a,b\n", "holds no table"),
+        (b"1,2\n3,4\n", "the first line must hold column names"),
+        (b"a,b,a\n1,2,3\n", "columns 1, 3 have the same name, 'a'; rename them"),
+        (b"a,b\n1,2\n3,4,5\n", "Expected 2 fields in line 3, saw 3"),
+        (b"a,b\n1,2,3\n3,4,5\n", "quotation marks"),
+        (b'a,b\n1,2\n3,"4\n5,6\n', "a quotation mark is never closed"),
+        (b"PAR1 and more", "parquet file"),  # damaged, or not to be read without pyarrow
+        (b"PK\x03\x04 xl/", "a zip archive or an Excel workbook"),
+        (b"BZh91AY", "an archive that is not read here"),
+        (b"\x89PNG\r\n\0\0\0", "is no text file"),
+        ("a,b\n1,2\n".encode("utf-16-le"), "is no text file"),
+        (b"\x1f\x8b\x08\x00 no gzip", "a damaged gzip file"),
+        (gzip.compress(b"a,b\n" + b"1,2\n" * 9999)[:60], "a damaged gzip file"),
+        (None, "there is no file"),
+    ],
+    ids=lambda value: value[:12] if isinstance(value, str) else "",
+)
+@pytest.mark.parametrize("command", ["fit", "score", "tune", "bound"])
+def test_bad_input_is_one_sentence(folder, tmp_path, command, content, message):
+    path = tmp_path / "bad.csv"
+    if content is not None:
+        path.write_bytes(content)
+    words = (command, *[folder / "ab.lpsvdd"] * (command == "score"), path)
+    check_error(run(*words), message)
+
+
+def test_parquet_is_read_where_pyarrow_is(folder, frame, tmp_path, monkeypatch):
+    def without_pyarrow(_):
+        raise ImportError("pyarrow")
+
+    monkeypatch.setattr(pd, "read_parquet", lambda stream: frame.assign(kind=pd.NA))
+    (tmp_path / "d.parquet").write_bytes(b"PAR1")
+    done = run("score", folder / "m.lpsvdd", tmp_path / "d.parquet")
+    plain = scores_of(run("score", folder / "m.lpsvdd", folder / "d.csv"))
+    np.testing.assert_array_equal(scores_of(done)["score"], plain["score"])
+    assert "60 without a label" in done.stderr
+    monkeypatch.setattr(pd, "read_parquet", without_pyarrow)
+    done = run("score", folder / "m.lpsvdd", tmp_path / "d.parquet")
+    check_error(done, "d.parquet is a parquet file, which needs pyarrow: install it, or save")
+
+
+def test_wide_and_long_tables_take_time_in_proportion(folder, frame, tmp_path, monkeypatch):
+    """No work grows with the square of the columns, and no more than a block of rows is held."""
+    names = [f"c{i}" for i in range(4000)]
+    pd.DataFrame(np.eye(3, 4000), columns=names).to_csv(tmp_path / "wide.csv", index=False)
+    calls = []
+    monkeypatch.setattr("lpsvdd.cli._roles.numbers", _counting("numbers", calls))
+    assert run("fit", tmp_path / "wide.csv", "-q").exit_code == 0
+    assert len(calls) <= 2 * 4000
+    monkeypatch.setattr("lpsvdd.tables.BLOCK", 7)
+    done = run("score", folder / "m.lpsvdd", folder / "d.csv")
+    blocks = calls[8000:]
+    assert max(blocks) == 7 and sum(blocks) == 2 * 60
+    monkeypatch.undo()
+    assert done.stdout == run("score", folder / "m.lpsvdd", folder / "d.csv").stdout
+
+
+def _counting(name: str, calls: list[int]):
+    from lpsvdd.cli import _roles
+
+    function = getattr(_roles, name)
+
+    def counted(cells, decimal):
+        calls.append(len(cells))
+        return function(cells, decimal)
+
+    return counted
+
+
+# -- score -------------------------------------------------------------------------------------
+
+
+def test_columns_are_found_by_name_ids_pass_and_extra_ones_are_named(folder, frame, tmp_path):
+    new = frame[["kind", "city", "v", "who", "u"]].iloc[::-1].assign(remark="x", more=1)
+    new.to_csv(tmp_path / "new.csv", index=False)
+    done = run("score", folder / "m.lpsvdd", tmp_path / "new.csv")
+    found, model = scores_of(done), load_model(folder / "m.lpsvdd")
+    assert list(found) == ["who", "row", "score", "decision", "prediction", "label"]
+    assert list(found["who"]) == list(new["who"]) and list(found["row"]) == list(range(1, 61))
+    np.testing.assert_array_equal(found["score"], model.score_samples(new))
+    np.testing.assert_array_equal(found["decision"], model.decision_function(new))
+    np.testing.assert_array_equal(found["prediction"], model.predict(new))
+    np.testing.assert_array_equal(found["label"], np.where(new["kind"] == "a", 1, -1))
+    assert "new.csv: 60 rows, 3 columns; 48 targets (+1), 12 others (-1)" in done.stderr
+    assert "note: not used of new.csv: remark, more" in done.stderr
+    plain = run("fit", folder / "d.csv", *LABEL, "--id", "who", "--C", 0.3, "--output", "-")
+    again = run("score", folder / "m.lpsvdd", folder / "d.csv")
+    assert plain.stdout == again.stdout and "R^2" in plain.stderr
+    lacking = frame.drop(columns=["u", "city"]).assign(U=1)
+    lacking.to_csv(tmp_path / "new.csv", index=False)
+    done = run("score", folder / "m.lpsvdd", tmp_path / "new.csv")
+    check_error(done, "new.csv lacks 2 of the model's 3 columns: u, city; it has U instead")
+
+
+def test_ids_and_labels_may_be_absent_or_others(folder, frame, tmp_path):
+    frame[["u", "v", "city"]].to_csv(tmp_path / "bare.csv", index=False)
+    done = run("score", folder / "m.lpsvdd", tmp_path / "bare.csv")
+    assert list(scores_of(done)) == ["row", "score", "decision", "prediction"]
+    assert "AUC" not in done.stderr and "note" not in done.stderr
+    other = frame.rename(columns={"who": "name", "kind": "sort"})
+    other.replace({"sort": {"a": "1.0", "b": ""}}).to_csv(tmp_path / "other.csv", index=False)
+    words = ("--id", "name", "--label", "sort", "--target", 1)
+    done = run("score", folder / "m.lpsvdd", tmp_path / "other.csv", *words)
+    assert scores_of(done)["label"].isna().sum() == 12 and "12 without a label" in done.stderr
+    frame.rename(columns={"who": "score"}).to_csv(tmp_path / "clash.csv", index=False)
+    done = run("score", folder / "m.lpsvdd", tmp_path / "clash.csv", "--id", "score")
+    check_error(done, "the id column 'score' has the name of a column of the scores")
+
+
+def test_ids_that_a_spreadsheet_would_run_are_made_harmless(frame, tmp_path):
+    who = ["=1+1", "+cmd", "@x", "-5", "+4,9", "-x"] * 10
+    table = frame[["u", "v"]].rename(columns={"u": "=u"}).assign(**{"=id": who})
+    table.to_csv(tmp_path / "d.csv", index=False)
+    words = ("--id", "=id", "--model", tmp_path / "m.lpsvdd")
+    assert run("fit", tmp_path / "d.csv", *words).exit_code == 0
+    done = run("score", tmp_path / "m.lpsvdd", tmp_path / "d.csv", "--explain", 2)
+    found = scores_of(done).astype(str)
+    assert list(found.iloc[:6, 0]) == ["'=1+1", "'+cmd", "'@x", "-5", "+4,9", "'-x"]
+    assert found.columns[0] == "'=id" and not found["reasons"].str.startswith("=").any()
+    assert found["reasons"].str.startswith("'=u").any()
+
+
+def test_reasons_are_those_of_explain(folder, frame):
+    found = scores_of(run("score", folder / "m.lpsvdd", folder / "d.csv", "--explain", 2))
+    expected = explain(load_model(folder / "m.lpsvdd"), frame)
+    for row in (0, 59):
+        text = "; ".join(f"{name} {part:.3g}" for name, _, part in expected.reasons(row, 2))
+        assert found["reasons"][row] == text
+
+
+def test_models_saved_from_python(frame, tmp_path):
+    data, path, model = frame[["u", "v"]], tmp_path / "d.csv", tmp_path / "m.lpsvdd"
+    frame.drop(columns="city").to_csv(path, index=False)
+    pipeline = make_pipeline(StandardScaler(), LpSVDD()).fit(data)
+    save(pipeline, model)
+    found = scores_of(run("score", model, path, "--id", "who"))
+    np.testing.assert_array_equal(found["score"], pipeline.score_samples(data))
+    save(LpSVDD().fit(data.to_numpy()), model)  # no names: the columns in their order
+    check_error(run("score", model, path), "takes 2 numbers; d.csv has 4 columns")
+    data.to_csv(path, index=False)
+    assert len(scores_of(run("score", model, path))) == 60
+    save(OpenSetClassifier().fit(data, frame["kind"]), model)
+    check_error(run("score", model, path), "holds a OpenSetClassifier; score needs a detector")
+
+
+def test_damaged_foreign_and_absent_models(folder, tmp_path):
+    data, hostile = folder / "d.csv", tmp_path / "h.lpsvdd"
+    check_error(run("score", tmp_path / "none", data), "none: no such file or directory")
+    check_error(run("score", data, data), "d.csv is not a model file of lpsvdd")
+    hostile.write_bytes((folder / "m.lpsvdd").read_bytes()[:5000])
+    check_error(run("score", hostile, data), "h.lpsvdd is a damaged model file")
+    save(LpSVDD().fit(np.eye(3)), hostile, notes={"numeric": 3})
+    check_error(run("score", hostile, data), "h.lpsvdd holds no usable model")
+    model = LpSVDD().fit(np.eye(3))
+    model.norm_sq_, model.centre_coef_ = "text", None  # types that are allowed, values that are not
+    save(model, hostile)
+    (tmp_path / "three.csv").write_text("a,b,c\n1,2,3\n")
+    check_error(run("score", hostile, tmp_path / "three.csv"), "h.lpsvdd holds no usable model")
+
+
+# -- options -----------------------------------------------------------------------------------
+
+
+def test_commands_share_one_dialect_of_few_options():
+    commands = typer.main.get_command(build()).commands
+    options = {
+        name: {word for one in commands[name].params for word in one.opts if word[:2] == "--"}
+        for name in ("fit", "score", "tune", "bound")
+    }
+    shared = {"--label", "--target", "--id", "--drop", "--categorical", "--missing"}
+    for name, own in options.items():
+        assert shared <= own and len(own - shared) <= 7, name
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--label", "kind"), "name the class to describe with --target"),
+        (("--label", "sort", "--drop", "x"), "no column 'x', 'sort'; it has u, v, kind"),
+        (("--label", "kind", "--target", "c"), "no row is a target, c; it has a, b"),
+        (("--target", "a"), "--label"),
+        ((*LABEL, "--drop", "u,v"), "no column to describe"),
+        ((*LABEL, "--gama", 1), "there is no option --gama here; did you mean --gamma?"),
+        ((*LABEL, "--lable", 1), "did you mean --label?"),
+        ((*LABEL, "--p"), "--p needs a value"),
+        ((*LABEL, "--p", 0.5), "p"),
+        ((*LABEL, "--nu", 0), "nu must be"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("command", ["fit", "tune", "bound"])
+def test_wrong_options_get_the_same_answer_everywhere(folder, command, words, message):
+    check_error(run(command, folder / "plain.csv", *words), message)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("fit", "DATA", *LABEL, "--nu", 0.5, "--C", 1), "C or nu, not both"),
+        (("fit", "DATA", *LABEL, "--C", 1, "--C", 2), "--C was given twice"),
+        (("fit", "DATA", *LABEL, "--tune", "--C", 1), "there is no option --C here"),
+        (("fit", "DATA", *LABEL, "--gamma", "wide"), "gamma must be"),
+        (("fit", "DATA", *LABEL, "--holdout", 2), "--holdout takes a share"),
+        (("fit", "DATA", "--drop", "kind", "--negatives"), "--negatives needs rows labelled -1"),
+        (("tune", "DATA", *LABEL, "--criterion", "best"), "criterion must be"),
+        (("bound", "DATA", *LABEL, "--margin", 0), "margin"),
+        (("bound", "DATA", *LABEL, "--delta", 1), "delta"),
+        (("fit", "no-such-set"), "no file no-such-set and no data set of that name"),
+        (("fit", "wine", "--label", "x"), "--label and --target are for files"),
+        (("bound", "hepatitis"), "--missing"),
+        (("fit", "D4"), "D4"),
+        (("score", "MODEL", "DATA", "--drop", "u"), "the model needs u"),
+        (("score", "MODEL", "DATA", "--categorical", "u"), "takes no categories in u"),
+        (("score", "MODEL", "DATA", "--id", "nome"), "no column 'nome'; it has who, u"),
+    ],
+    ids=str,
+)
+def test_wrong_options_of_one_command(folder, words, message):
+    data = folder / ("d.csv" if words[0] == "score" else "plain.csv")
+    places = {"DATA": data, "MODEL": folder / "m.lpsvdd"}
+    check_error(run(*(places.get(word, word) for word in words)), message)
+
+
+def test_options_may_stand_anywhere_and_names_with_commas_are_quoted(folder, frame, tmp_path):
+    path = tmp_path / "d.csv"
+    frame.rename(columns={"u": "length, cm"})[["length, cm", "v"]].to_csv(path, index=False)
+    before = run("fit", "--C", 0.1, "--solver=dense", path, "--drop", '"length, cm"')
+    assert before.exit_code == 0 and "60 rows, 1 columns" in before.output
+    assert before.output == run("fit", path, "--drop", '"length, cm"', "--C", 0.1).output
+
+
+def test_classes_match_as_numbers(frame, tmp_path):
+    path = tmp_path / "d.csv"
+    table = frame[["u", "v"]]
+    table.assign(y=np.where(frame["kind"] == "a", 1.0, 2.0)).to_csv(path, index=False)
+    assert "48 targets" in run("fit", path, "--label", "y", "--target", 1).output
+    assert "12 targets" in run("fit", path, "--label", "y", "--target", "2.00").output
+    table.assign(y=np.where(frame["kind"] == "a", "+1", "-1")).to_csv(path, index=False)
+    assert "48 targets" in run("fit", path, "--label", "y").output
+
+
+def test_quiet_says_nothing_and_progress_needs_a_terminal(folder):
+    for command in ("fit", "tune"):
+        done = run(command, folder / "plain.csv", *LABEL)
+        assert done.stderr == "" and "fitting" not in done.stdout
+        assert run(command, folder / "plain.csv", *LABEL, "--quiet").output == ""
+
+
+def test_a_terminal_sees_what_takes_its_time(folder):
+    terminal, program = pty.openpty()
+    fcntl.ioctl(program, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    words = ["tune", "plain.csv", *LABEL]
+    command = [sys.executable, "-m", "lpsvdd.cli", *words]
+    environment = {**os.environ, "PYTHONPATH": ROOT}
+    subprocess.run(
+        command, cwd=folder, env=environment, stderr=program, stdout=subprocess.PIPE, check=True
+    )
+    os.close(program)
+    shown = os.read(terminal, 100_000).decode()
+    os.close(terminal)
+    for text in ("reading plain.csv 00:00", "LpSVDDCV: 100%", "judging rows held out 00:00"):
+        assert text in shown
+
+
+def test_version():
+    assert run("--version").output == f"lpsvdd {lpsvdd.__version__}\n"
+
+
+# -- files that are written --------------------------------------------------------------------
+
+WRITERS = [
+    ("fit", "--model", "m"),
+    ("fit", "--output", "s.csv"),
+    ("tune", "--model", "m"),
+    ("tune", "--results", "r.csv"),
+    ("score", "--output", "s.csv"),
+    ("score", "--plot", "p.png"),
+]
+
+
+def words_of(command: str, folder) -> tuple:
+    if command == "score":
+        return ("score", folder / "m.lpsvdd", folder / "d.csv")
+    return (command, folder / "plain.csv", *LABEL)
+
+
+@pytest.mark.parametrize(("command", "option", "name"), WRITERS)
+def test_an_existing_file_needs_force_even_if_it_appears_late(
+    folder, tmp_path, monkeypatch, command, option, name
+):
+    path, words = tmp_path / name, words_of(command, folder)
+    path.write_text("precious")
+    check_error(run(*words, option, path), f"{option} {path} exists; add --force")
+    path.unlink()
+    from lpsvdd.cli import _model
+
+    def late(*_, **__):
+        path.write_text("precious")
+        return judge(*_, **__)
+
+    judge, make = _model.judge, _model.make_model
+    monkeypatch.setattr(_model, "judge", late)
+    monkeypatch.setattr(
+        _model, "make_model", lambda *a, **k: (path.write_text("precious"), make(*a, **k))[1]
+    )
+    check_error(run(*words, option, path), "exists")
+    assert path.read_text() == "precious" and os.listdir(tmp_path) == [name]
+    path.chmod(0o600)
+    assert run(*words, option, path, "--force").exit_code == 0
+    assert path.read_bytes() != b"precious" and path.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(("command", "option", "name"), WRITERS)
+def test_a_full_disk_leaves_the_old_file(folder, tmp_path, command, option, name):
+    path = tmp_path / name
+    path.write_text("old")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (500, limits[1]))
+    try:
+        done = run(*words_of(command, folder), option, path, "--force")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    check_error(done, "file too large")
+    assert path.read_text() == "old" and os.listdir(tmp_path) == [name]
+
+
+@pytest.mark.parametrize(("command", "option", "name"), WRITERS)
+def test_outputs_are_checked_before_anything_is_read(folder, tmp_path, command, option, name):
+    words = words_of(command, folder)
+    check_error(run(*words, option, tmp_path / "no" / name), "there is no folder")
+    check_error(run(*words, option, tmp_path), "is a folder")
+    if option != "--output":
+        check_error(run(*words, option, "-"), "only --output can be -")
+    os.link(words[-1] if command == "score" else words[1], tmp_path / name)
+    check_error(run(*words, option, tmp_path / name, "--force"), "is an input of this command")
+
+
+def test_two_outputs_are_two_files_and_pictures_have_a_known_name(folder, tmp_path):
+    words = ("--output", tmp_path / "x", "--model", f"{tmp_path}/./x")
+    done = run("fit", folder / "plain.csv", *LABEL, *words)
+    check_error(done, "name the same file")
+    score = words_of("score", folder)
+    check_error(run(*score, "--plot", tmp_path / "p.txt"), "must end in .png")
+    done = run(*score, "--plot", tmp_path / "p.svg", "--output", tmp_path / "s.csv.gz")
+    assert f"wrote {tmp_path / 'p.svg'}" in done.output
+    assert b"<svg" in (tmp_path / "p.svg").read_bytes()
+    plain = run(*score).stdout
+    assert gzip.decompress((tmp_path / "s.csv.gz").read_bytes()).decode() == plain
+
+
+@pytest.mark.parametrize(
+    ("words", "broken", "left"),
+    [
+        (("score", "--output", "s.csv"), "lpsvdd.cli._model.judge", None),
+        (("score", "--output", "s.csv", "--plot", "p.png"), "lpsvdd.cli.score.draw", "s.csv"),
+        (("fit", "--model", "m", "--output", "s.csv"), "lpsvdd.cli._model.fit_to", None),
+        (("fit", "--model", "m", "--output", "s.csv"), "lpsvdd.cli.fit.write_scores", "m"),
+        (("tune", "--results", "r", "--model", "m"), "lpsvdd.cli.fit.Fitted.save", "r"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError("no space")])
+def test_whatever_stops_a_command_it_says_which_files_are_there(
+    folder, tmp_path, monkeypatch, words, broken, left, error
+):
+    def interrupted(*_, **__):
+        raise error
+
+    monkeypatch.setattr(broken, interrupted)
+    monkeypatch.chdir(tmp_path)
+    done = run(*words_of(words[0], folder), *words[1:])
+    assert os.listdir(tmp_path) == ([left] if left else [])
+    if error is KeyboardInterrupt:
+        assert done.exit_code == 130
+        assert f"stopped; {f'already written: {left}' if left else 'no file was changed'}" in (
+            done.stderr
+        )
+    else:
+        check_error(done, f"no space (already written: {left})" if left else "no space")
+
+
+def test_an_error_in_a_late_row_leaves_the_old_file(folder, frame, tmp_path):
+    late = pd.concat([frame] * 100).astype({"u": object})
+    late.iloc[5000, 1] = "oops"
+    late.to_csv(tmp_path / "late.csv", index=False)
+    out = tmp_path / "s.csv"
+    out.write_text("old")
+    done = run("score", folder / "m.lpsvdd", tmp_path / "late.csv", "--output", out, "--force")
+    check_error(done, "not a finite number: 'u' (row 5001: 'oops')")
+    assert out.read_text() == "old" and sorted(os.listdir(tmp_path)) == ["late.csv", "s.csv"]
+
+
+def shell(command: str, folder) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {command}"],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": ROOT, "LPSVDD": f"{sys.executable} -m lpsvdd.cli"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_pipes_that_close_or_are_full_and_an_input_appended_to(folder, frame, tmp_path):
+    pd.concat([frame] * 300).to_csv(tmp_path / "long.csv", index=False)
+    done = shell(f"$LPSVDD score {folder}/m.lpsvdd - < long.csv | head -2", tmp_path)
+    assert done.stderr == "" and done.returncode == 141 and done.stdout.count("\n") == 2
+    done = shell("$LPSVDD score m.lpsvdd d.csv > /dev/full", folder)
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert done.stderr.splitlines()[-1] == "error: no space left on device"
+    done = shell(f"$LPSVDD score {folder}/m.lpsvdd long.csv >> long.csv", tmp_path)
+    assert done.returncode == 1 and "is an input of this command" in done.stderr
