@@ -163,7 +163,7 @@ class _Rounds:
         alpha[some] = value.alpha
         if problem.is_boxed:  # as many on the surface, in proportion
             between = np.count_nonzero((value.alpha > 0.0) & (value.alpha < small.cost))
-            self.free = max(FREE, between * problem.n // len(some))
+            self.free = max(FREE, int(between) * problem.n // len(some))
             value = problem.evaluate(alpha)
             return problem.evaluate(_at_bounds(problem, value.signed))
         return problem.evaluate(problem.feasible(alpha))
@@ -319,7 +319,8 @@ def in_coordinates(
         for p in stages:
             newton = InCoordinates(easier.with_exponent(p), points.Z, points.diag, w, mu)
             is_last = p == problem.p
-            newton.run(*((0.1 * tol, polish) if is_last else (1e-2, 0)), max_iter - n_iter)
+            goal, more = (0.1 * tol, polish) if is_last else (1e-2, 0)
+            newton.run(goal, more, max_iter - n_iter)
             n_iter += newton.n_iter
             w = newton.centre
         # Lowered costs give the better alpha, the true ones the better centre: try all pairs.

@@ -41,6 +41,7 @@ from lpsvdd.solver.radius import TINY
 EQUALITY = 1e-10  # y'alpha = 1 is asked for relative to sum alpha, the size of what is added up
 ROUNDING = 1e-11  # what rounding may take from a gap of zero
 HIDDEN = 1e-7  # what rounding may hide of a gap without being counted
+FORGIVEN = 1e-2  # share of what an error of all distances does to P where R2 does not follow
 STEEP = 1.1  # exponent up to which multipliers beyond doubles cannot be repaired (``repaired``)
 RELATIVE = 1e-12  # to which every multiplier is taken to be known
 OPTIMAL, RADIUS_ZERO, NOT_CONVERGED = "optimal", "radius-zero", "not-converged"
@@ -82,7 +83,9 @@ def allowance(problem: Problem, value: Value) -> float:
     values = [
         shift + problem.penalty(larger - problem.y * shift) for shift in (0.0, delta, -delta)
     ]
-    return max(min(values) - problem.penalty(value.signed), 0.0) + common
+    penalty = problem.penalty(value.signed)
+    moved = problem.penalty(value.signed + common) - penalty  # with the R2 that is returned
+    return max(min(values) - penalty, 0.0) + max(common, FORGIVEN * moved)
 
 
 # -- centres in coordinates -----------------------------------------------------------------------

@@ -319,7 +319,7 @@ class InCoordinates(_Iteration):
         primal = kappa * (self.b + self.w @ self.w) + penalty
         gap = problem.excess(alpha, self.signed, penalty) / (kappa + abs(primal))
         apart = max(float(np.abs(self.off_centre).max(initial=0.0)), abs(self.missing))
-        return max(abs(gap), apart / float(alpha.sum()))
+        return float(max(abs(gap), apart / float(alpha.sum())))
 
     def system(self, diagonal: np.ndarray):
         kind = QRSystem if len(diagonal) <= ROWS_OF_QR else NormalSystem

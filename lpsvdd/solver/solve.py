@@ -142,10 +142,9 @@ def solve(
     if radius not in ("free", "nonnegative"):
         raise ValueError(f"radius must be 'free' or 'nonnegative', got {radius!r}")
     problem = Problem(points_of(K), y, p=p, c=c)
-    limits = {"tol": tol, "max_iter": max_iter}
-    at_zero = at_radius_zero(problem, **limits) if radius == "nonnegative" else None
+    at_zero = at_radius_zero(problem, tol, max_iter) if radius == "nonnegative" else None
     if at_zero is None:
-        solution = solve_problem(problem, None, c, polish=polish, **limits)
+        solution = solve_problem(problem, None, c, tol=tol, max_iter=max_iter, polish=polish)
         # Here the exact R2 is not negative, if kept so; its last digits may be.
         below = radius == "nonnegative" and solution.radius_sq < 0.0
         return replace(solution, radius_sq=0.0) if below else solution
@@ -193,8 +192,9 @@ def solve_path(
         near = solved.get((i, j - 1), solved.get((i - 1, j)))
         # kernel sums of large multipliers are of no use to start from
         start = None if near is None or near.alpha.sum() > 1e3 else near.alpha
-        limits = {"tol": tol, "max_iter": max_iter}
-        solved[i, j] = solve_problem(problem, start, c, c_neg=minus, **limits)
+        solved[i, j] = solve_problem(
+            problem, start, c, tol=tol, max_iter=max_iter, c_neg=minus
+        )
     return list(solved.values())
 
 

@@ -16,9 +16,8 @@ from exact import exact_ball
 from lpsvdd import LpSVDD, solve, solve_path
 from lpsvdd.kernels import kernel_matrix
 from lpsvdd.solver import Gram, Problem, certify
-from lpsvdd.solver._centre import evaluate_centre, repaired
-from lpsvdd.solver._certificate import is_optimal, loses_digits
-from lpsvdd.solver._feature_space import solve_in_features
+from lpsvdd.solver.active import in_coordinates
+from lpsvdd.solver.certificate import evaluate_centre, is_optimal, repaired
 
 LINE = [
     ([5.0, 4.0, 0.0, -3.0], [1, 1, -1, 1]),

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from sklearn.metrics.pairwise import rbf_kernel
 
-import lpsvdd.solver._share as share
+import lpsvdd.solver.cost as share
 from lpsvdd import LpSVDD, solve
-from lpsvdd.solver._share import solve_share
+from lpsvdd.solver.cost import solve_share
 
 RNG = np.random.default_rng(7)
 X = RNG.normal(size=(120, 3))
