@@ -39,6 +39,8 @@ from lpsvdd.solver.problem import Problem
 from lpsvdd.solver.solve import MAX_ITER, Solution, points_of, solve_problem
 
 SHELL = 1e-3  # thickness of the surface, relative to the spread of the points
+FILM = 1e-9  # the same, for what counts as on the surface;
+THICK, NEAR_ONE = 1e-5, 1.2  # up to this p, where a slack of 1e-50 has a multiplier, it is thicker
 TIE = 1e-12  # distances closer than this, relative to the largest, are the same
 MOST_SOLVES = 20
 FIRST = 300  # samples that tell where to begin
@@ -132,7 +134,8 @@ class _Search:
         log_cost, solution, reached = self._root(*self._first(), self._largest_cost())
         if polish:
             solution = self.solve_at(log_cost, solution.alpha, polish)
-        threshold = solution.radius_sq if reached else _Surface(self, solution).radius
+        surface = _Surface(self, solution)
+        threshold = surface.within_film if reached else surface.radius
         return Share(solution, math.exp(log_cost), threshold, reached)
 
     def solve_at(self, log_cost: float, start: np.ndarray | None, polish: int, tol=None) -> Solution:
@@ -199,7 +202,7 @@ class _Search:
         log_cost = min(log_cost, log_most)
         bracket, solution, is_near = _Bracket(log_most), None, False
         for _ in range(MOST_SOLVES):
-            solution = self.solve_at(log_cost, alpha, 0, None if is_near else LOOSE)
+            solution = self.solve_at(log_cost, alpha, int(is_near), None if is_near else LOOSE)
             alpha = solution.alpha
             surface = _Surface(self, solution)
             residual = surface.log_cost - log_cost
@@ -225,7 +228,7 @@ class _Search:
             below = unit * math.floor(log_cost / unit)
             for fraction in sorted((below, below + unit), key=lambda v: abs(v - log_cost)):
                 if bracket.low < fraction < bracket.high:
-                    there = self.solve_at(fraction, solution.alpha, 0)
+                    there = self.solve_at(fraction, solution.alpha, 1)
                     surface = _Surface(self, there)
                     if surface.is_met:
                         return fraction, there, True
@@ -274,8 +277,9 @@ class _Surface:
 
     def __init__(self, search: _Search, solution: Solution | None, d=None) -> None:
         self.search = search
+        self.film = (THICK if search.p < NEAR_ONE else FILM) * search.problem.points.spread
         if solution is not None:
-            d, self.at = solution.distances, solution.radius_sq
+            d, self.at = solution.distances, solution.radius_sq + self.film
         positive = search.problem.positive
         order = np.argsort(-d[positive], kind="stable")
         self.d, self.falling = d, d[positive][order]
@@ -298,14 +302,21 @@ class _Surface:
 
     @property
     def is_met(self) -> bool:
-        """Whether R2 is in its place."""
+        """Whether R2 is in its place, up to a film."""
         above, below = self._neighbours
         return below <= self.at < above
 
     @property
+    def within_film(self) -> float:
+        """R2, or as much more as keeps in those who lie on the surface up to rounding."""
+        radius = self.at - self.film
+        on_surface = self.falling[(self.falling > radius) & (self.falling <= self.at)]
+        return float(on_surface[0]) if len(on_surface) else radius
+
+    @property
     def n_beyond(self) -> int:
         """Positives outside the ball, up to rounding."""
-        return int(np.count_nonzero(self.falling > self.at + 1e-9 * abs(self.falling[0])))
+        return int(np.count_nonzero(self.falling > self.at))
 
     @property
     def radius(self) -> float:
@@ -320,7 +331,7 @@ class _Surface:
     @property
     def log_cost(self) -> float:
         """log C' of the module's docstring; infinite where no cost is large enough."""
-        search, q = self.search, self.radius
+        search, q = self.search, self.radius - self.film
         p, positive = search.p, search.problem.positive
         slack = np.where(positive, self.d - q, q - self.d)
         log_term = np.full(len(slack), -math.inf)
