@@ -19,7 +19,7 @@ from joblib import cpu_count
 from threadpoolctl import threadpool_limits
 
 
-class WorkerLost(RuntimeError):
+class WorkerLost(OSError):
     """A local worker process ended before its task did, for example for want of memory."""
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -24,14 +23,12 @@ from replication.methods import METHODS, Method
 from replication.paper import METHOD_NAMES, SETTINGS
 from replication.protocol import COMPUTATION_VERSION, DEFAULTS, Options, Task
 from replication.results import (
+    read,
     read_record,
-    read_table,
     results_folder,
     save_table,
-    table_checksum,
 )
 from replication.runner import run
-from replication.store import ResultsWarning
 from replication.trial import COLUMNS, run_trial
 
 SPLITS = {"pure": 100, "negatives": 100}
@@ -103,22 +100,15 @@ def stored_rows(
     table: Path, wanted: dict[str, Any], methods: Sequence[Method]
 ) -> dict[str, list[dict[str, Any]]]:
     """Rows of a committed table by task key, where its provenance matches what is wanted."""
-    record = read_record(table)
-    if record is None or not table.exists():
+    if not table.exists():
         return {}
-    if record["sha256"] != table_checksum(table):
-        warnings.warn(
-            f"{table.name} is not the file that its record describes; its rows are computed again",
-            ResultsWarning,
-            stacklevel=3,
-        )
-        return {}
+    rows = read(table)  # raises where the file is not the one recorded
+    record = read_record(table) or {}
     found = record["signature"]
     names = [method.name for method in methods]
     same = all(found.get(key) == wanted[key] for key in ("computation", "setting", "options"))
     if not same or any(found["methods"].get(name) != wanted["methods"][name] for name in names):
         return {}
-    rows = read_table(table)
     rows = rows[rows["method"].isin(names)]
     known = {}
     for (dataset, trial), part in rows.groupby(["dataset", "trial"], sort=False):

@@ -4,7 +4,8 @@
 
 Every table is written by :func:`save_table`, so every record has the same form: the command that
 makes the table, the checksum of the file, the signature (whatever decides the numbers), and the
-versions and processor of the run.
+versions and processor of the run. Every table is read by :func:`read`, which refuses a file that
+is not the one recorded.
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from io import StringIO
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from replication.provenance import environment
-from replication.store import write_atomically
+from replication.store import ResultsError, write_atomically
 
 
 def results_folder() -> Path:
@@ -28,18 +29,41 @@ def results_folder() -> Path:
     return Path(named) if named else Path(__file__).resolve().parents[1] / "results"
 
 
-def read_table(path: Path) -> pd.DataFrame:
-    """Read a committed table back."""
+def read(table: str | Path) -> pd.DataFrame:
+    """A stored table, by its name in the results folder or by its path, as it was written.
+
+    Raises
+    ------
+    FileNotFoundError
+        When there is no such table.
+    ResultsError
+        When its record is missing, or describes another file: the table was altered.
+    """
+    path = table if isinstance(table, Path) else results_folder() / f"{table}.csv"
+    if not path.exists():
+        raise FileNotFoundError(f"there is no table {path.name} in the folder {path.parent.name}")
+    record = read_record(path)
+    if record is None:
+        raise ResultsError(
+            f"{path.name} has no record {record_path(path).name}: what made it is not known, so it "
+            "is not used"
+        )
+    content = path.read_bytes()
+    if hashlib.sha256(content).hexdigest() != record["sha256"]:
+        raise ResultsError(
+            f"{path.name} is not the file that its record describes: it was altered, so it is not "
+            f"used. Restore it (git checkout), or make it again: {record['command']}"
+        )
     texts = {"flag": str, "params": str, "status": str}
-    return pd.read_csv(path, dtype=texts).fillna(dict.fromkeys(texts, ""))
+    return pd.read_csv(BytesIO(content), dtype=texts).fillna(dict.fromkeys(texts, ""))
+
+
+read_table = read  # the name before; new code calls it read
 
 
 def stored_table(name: str, folder: Path | None = None) -> pd.DataFrame:
-    """A committed table by its name."""
-    path = (results_folder() if folder is None else folder) / f"{name}.csv"
-    if not path.exists():
-        raise FileNotFoundError(f"there is no table {path.name} in the results folder")
-    return read_table(path)
+    """A table by its name; the name before, new code calls :func:`read`."""
+    return read((results_folder() if folder is None else folder) / f"{name}.csv")
 
 
 def save_table(

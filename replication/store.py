@@ -24,7 +24,7 @@ from typing import Any
 Row = dict[str, Any]
 
 
-class ResultsError(RuntimeError):
+class ResultsError(ValueError):
     """A results folder cannot be used or written; the message says what to do."""
 
 

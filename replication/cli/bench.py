@@ -61,8 +61,8 @@ def register(app: typer.Typer) -> None:
 def _scale(output: Path, report: bool) -> None:
     """Large problems: every row of the table in one run (``benchmark.scale``)."""
     from replication.benchmark import scale
-    from replication.results import read_table
+    from replication.results import read
 
     if report and not output.exists():
         raise typer.BadParameter(f"there is no table {output} to report", param_hint="--output")
-    typer.echo(scale.summary(read_table(output) if report else scale.run(output)))
+    typer.echo(scale.summary(read(output) if report else scale.run(output)))

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import tempfile
 import time
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from replication.cli._errors import sentences
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,35 +41,6 @@ class Form(StrEnum):
 
 def _settings(setting: Setting) -> list[str]:
     return ["pure", "negatives"] if setting is Setting.both else [setting.value]
-
-
-@contextmanager
-def _plain_errors(folder: Path | None = None) -> Iterator[None]:
-    """Show expected errors as one message and exit code 1, warnings as one line each.
-
-    Ctrl-C says how to go on: finished tasks are in the folder, if the run has one.
-    """
-    from replication.backends import WorkerLost
-    from replication.runner import RunFailed
-    from replication.store import ResultsError
-
-    def show(message: Warning | str, *details: Any, **more: Any) -> None:
-        typer.echo(f"warning: {message}", err=True)
-
-    try:
-        with warnings.catch_warnings():
-            warnings.showwarning = show
-            yield
-    except (ResultsError, RunFailed, WorkerLost, ValueError, OSError, KeyError) as error:
-        text = str(error.args[0]) if isinstance(error, KeyError) else str(error)
-        typer.echo(f"error: {text}", err=True)
-        raise typer.Exit(code=1) from error
-    except KeyboardInterrupt:
-        hint = f"finished tasks are in {folder}: the same command goes on from there"
-        if folder is None:
-            hint = "nothing was kept; with --folder NAME an interrupted run goes on where it was"
-        typer.echo(f"\nstopped; {hint}", err=True)
-        raise typer.Exit(code=130) from None
 
 
 def run(
@@ -127,7 +97,7 @@ def run(
     from replication import experiment as experiments
     from replication.backends import make_backend
 
-    with _plain_errors(folder):
+    with sentences(folder):
         if source is not None:
             anomaly_sets.use(source)
         if everything == bool(dataset):
@@ -190,9 +160,9 @@ def _paper(
 def _agreement(table: pd.DataFrame, setting: str) -> bool:
     """Compare with the committed table, list what differs, and say whether enough agrees."""
     from replication import experiment as experiments
-    from replication.results import stored_table
+    from replication.results import read
 
-    found = experiments.compare(stored_table(setting), table)
+    found = experiments.compare(read(setting), table)
     typer.echo(
         f"{setting}: {found.within} of {found.rows} rows within {experiments.TOLERANCE} AUC points "
         f"of results/{setting}.csv ({100 * found.share:.2f} %)"
@@ -237,11 +207,11 @@ def tables(
     """Show the committed results in the paper's layout, beside the printed values."""
     from lpsvdd import datasets
     from replication import tables as layout
-    from replication.results import stored_table
+    from replication.results import read
 
-    with _plain_errors():
+    with sentences():
         for one in _settings(setting):
-            rows = stored_table(one, results)
+            rows = read(one if results is None else results / f"{one}.csv")
             if dataset:
                 ids = [datasets.find(name).id for name in dataset]
                 rows = rows[rows["dataset"].isin(ids)]

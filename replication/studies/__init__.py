@@ -18,7 +18,7 @@ import pandas as pd
 from replication.backends import SERIAL, Dask, Local, Serial
 from replication.experiment import all_datasets, available, expected_cost
 from replication.protocol import Task
-from replication.results import read_record, read_table, results_folder, save_table
+from replication.results import read, read_record, results_folder, save_table
 from replication.runner import HasKey, run
 from replication.store import differences
 from replication.studies.common import VariantTask
@@ -44,7 +44,7 @@ def _committed(one: Study, names: Sequence[str] | None, trials: int) -> pd.DataF
         return None
     if differences(stored["signature"], json.loads(json.dumps(wanted))):
         return None
-    table = read_table(path)
+    table = read(path)
     if names is None:
         return table
     if not set(names) <= set(table["dataset"]):

@@ -11,6 +11,7 @@ import pytest
 from replication import pages
 from replication.experiment import paper_methods
 from replication.pages import layout, paper_tables
+from replication.results import table_checksum
 from replication.statistics import Interval, paired_interval, worded
 from replication.tables import comparison, method_label
 
@@ -136,7 +137,10 @@ def test_runs_are_named_or_said_to_be_absent(tmp_path, monkeypatch):
     table = pd.DataFrame(
         {"dataset": ["D1"], "method": "GP", "trial": 0, "auc": 50.0, "seconds": 1.0}
     )
-    table.assign(flag="", params="", status="").to_csv(tmp_path / "pure.csv", index=False)
+    path = tmp_path / "pure.csv"
+    table.assign(flag="", params="", status="").to_csv(path, index=False)
+    stored["sha256"] = table_checksum(path)
+    (tmp_path / "pure.provenance.json").write_text(json.dumps(stored))
     assert pages.computed_here("pure", table) == ""
     other = pd.concat([table, table.assign(auc=60.0)])
     assert pages.computed_here("pure", other).startswith("1 of 2 rows shown are stored")

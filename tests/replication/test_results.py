@@ -5,18 +5,23 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from replication import benchmark
 from replication.benchmark import PROFILES
+from replication.claims.ledger import stored
 from replication.cli import build
+from replication.experiment import experiment
+from replication.pages import study_table
 from replication.paper import SETTINGS
-from replication.results import read_record, read_table, save_table, table_checksum
-from replication.store import differences
-from replication.studies import STUDIES
+from replication.results import read, read_record, record_path, save_table, table_checksum
+from replication.store import ResultsError, differences
+from replication.studies import STUDIES, run_study
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"
 TABLES = sorted(RESULTS.glob("*.csv"))
@@ -64,11 +69,52 @@ def test_a_table_comes_back_as_it_was_saved(tmp_path: Path) -> None:
     path = tmp_path / "new" / "one.csv"
     table = pd.DataFrame({"dataset": ["D1", "D2"], "auc": [50.25, None], "params": ["{}", ""]})
     save_table(table, path, command="a test", signature={"study": "one"}, wall_seconds=2.5)
-    pd.testing.assert_frame_equal(read_table(path), table)
+    pd.testing.assert_frame_equal(read(path), table)
     record = read_record(path)
     assert record["sha256"] == table_checksum(path) and record["wall_seconds"] == 2.5
     path.write_text(path.read_text().replace("50.25", "99.25"))
-    assert record["sha256"] != table_checksum(path)
+    with pytest.raises(ResultsError, match=r"one\.csv is not the file .* make it again: a test"):
+        read(path)
+    record_path(path).unlink()
+    with pytest.raises(ResultsError, match=r"one\.csv has no record"):
+        read(path)
+
+
+@pytest.fixture
+def altered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the results in which the AUC of one row of each table was made larger."""
+    folder = tmp_path / "results"
+    shutil.copytree(RESULTS, folder)
+    for path in folder.glob("*.csv"):
+        text = path.read_text()
+        end = len(text) - 1
+        last = next(k for k in range(end, 0, -1) if text[k] in "12345678")
+        path.write_text(text[:last] + "9" + text[last + 1 :])
+    monkeypatch.setenv("LPSVDD_RESULTS", str(folder))
+    return folder
+
+
+@pytest.mark.parametrize("name", ["pure", "negatives", "common_range", "scale"])
+def test_every_reader_refuses_an_altered_table(altered: Path, name: str) -> None:
+    for reader in (read, study_table, stored):
+        with pytest.raises(ResultsError, match=rf"{name}\.csv is not the file"):
+            reader(name)
+
+
+def test_claims_refuse_an_altered_table(altered: Path) -> None:
+    done = CliRunner().invoke(build(), ["claims", "--check"])
+    assert done.exit_code == 1 and re.search(r"error: \w+\.csv is not the file", done.stderr)
+    assert "no longer follow" not in done.stdout
+
+
+def test_pages_and_experiments_refuse_an_altered_table(altered: Path) -> None:
+    for ask in (
+        lambda: experiment("pure", names=["D7"], trials=1),
+        lambda: run_study("common_range", progress=False),
+        lambda: benchmark.read(altered / "benchmark.csv"),
+    ):
+        with pytest.raises(ResultsError, match="is not the file that its record describes"):
+            ask()
 
 
 @pytest.mark.parametrize("name", [path.stem for path in TABLES if path.stem in STUDIES])
