@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Mapping, Sequence
 from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from typing import Any
 import pandas as pd
 
 from replication.provenance import environment
-from replication.store import ResultsError, write_atomically
+from replication.store import ResultsError, write_text
 
 
 def results_folder() -> Path:
@@ -72,9 +73,34 @@ def save_table(
     """Write a table in one piece, and its record."""
     text = StringIO()
     table.to_csv(text, index=False, lineterminator="\n")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, text.getvalue())
+    write_text(path, text.getvalue())
     write_record(path, command=command, signature=signature, **further)
+
+
+def refuse_smaller(
+    path: Path, *, names: Sequence[str], trials: int, signature: Mapping[str, Any]
+) -> None:
+    """Raise ResultsError where a run would replace a table that holds more than the run makes.
+
+    More are data sets, splits or methods that the run leaves out; other options are refused too.
+    """
+    if not path.exists():
+        return
+    stored = pd.read_csv(path, usecols=lambda name: name in ("dataset", "trial"))
+    before = (read_record(path) or {}).get("signature", {})
+    lost = [name for name in dict.fromkeys(stored.get("dataset", [])) if name not in names]
+    lost += [name for name in before.get("methods", {}) if name not in signature["methods"]]
+    splits = stored["trial"].nunique() if "trial" in stored else before.get("trials", 0)
+    if trials < splits:
+        lost.append(f"{splits - trials} of {splits} splits")
+    if before.get("options") != signature.get("options"):
+        lost.append("rows made with other options")
+    if lost:
+        shown = ", ".join(lost[:5]) + (", ..." if len(lost) > 5 else "")
+        raise ResultsError(
+            f"{path.name} in the folder {path.parent.name} holds more than this run makes "
+            f"({shown}): a part does not replace the whole. Save to another folder."
+        )
 
 
 def table_checksum(path: Path) -> str:
@@ -96,7 +122,7 @@ def write_record(table: Path, *, command: str, signature: dict[str, Any], **furt
         **environment(),
         **further,
     }
-    write_atomically(record_path(table), json.dumps(content, indent=1, sort_keys=True) + "\n")
+    write_text(record_path(table), json.dumps(content, indent=1, sort_keys=True) + "\n")
 
 
 def read_record(table: Path) -> dict[str, Any] | None:

@@ -121,3 +121,47 @@ def test_pages_and_experiments_refuse_an_altered_table(altered: Path) -> None:
 def test_a_stored_study_is_the_one_the_code_would_run(name: str) -> None:
     wanted = json.loads(json.dumps(STUDIES[name].signature()))
     assert differences(read_record(RESULTS / f"{name}.csv")["signature"], wanted) == []
+
+
+# -- no part replaces the whole --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "words, lost",
+    [
+        (["--dataset", "D7"], "D1, D2"),
+        (["--all", "--trials", "2"], "of 100 splits"),
+        (["--all", "--no-unit-norm", "--trials", "200"], "rows made with other options"),
+        (["--dataset", "D7", "--study", "choice_of_p"], "D1, D2"),
+        (["--all", "--trials", "1", "--study", "support"], "9 of 10 splits"),
+    ],
+)
+def test_a_part_does_not_replace_the_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], lost: str
+) -> None:
+    folder = tmp_path / "results"
+    shutil.copytree(RESULTS, folder)
+    monkeypatch.setenv("LPSVDD_RESULTS", str(folder))
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    done = CliRunner().invoke(build(), ["run", "--jobs", "1", *words, "--save", str(folder)])
+    assert done.exit_code == 1 and "a part does not replace the whole" in done.stderr
+    assert lost in done.stderr and "Save to another folder" in done.stderr
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_a_record_says_what_was_run(tmp_path: Path) -> None:
+    words = ["run", "--jobs", "1", "--dataset", "iris", "--setting", "pure", "--trials", "1"]
+    done = CliRunner().invoke(build(), [*words, "--quiet", "--save", str(tmp_path / "mine")])
+    assert done.exit_code == 0, done.output
+    record = read_record(tmp_path / "mine" / "pure.csv")
+    assert record["command"] == (
+        "python -m replication run --dataset D1 --setting pure --trials 1 --save mine"
+    )
+    study = ["run", "--jobs", "1", "--dataset", "D1", "--study", "support", "--trials", "1"]
+    done = CliRunner().invoke(build(), [*study, "--quiet", "--save", str(tmp_path / "mine")])
+    assert done.exit_code == 0, done.output
+    record = read_record(tmp_path / "mine" / "support.csv")
+    assert record["signature"]["trials"] == 1 and record["datasets"] == ["D1"]
+    assert record["command"] == (
+        "python -m replication run --dataset D1 --study support --trials 1 --save mine"
+    )

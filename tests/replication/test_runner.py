@@ -16,15 +16,15 @@ from pathlib import Path
 import cloudpickle
 import pytest
 
-from replication import store as store_module
-from replication.backends import Dask, Local, Serial, WorkerLost, make_backend
+from lpsvdd import _atomic
+from replication.backends import SERIAL, Dask, Local, WorkerLost, make_backend
 from replication.runner import RunFailed, run
 from replication.store import (
     ResultsError,
     ResultsWarning,
     Store,
     differences,
-    write_atomically,
+    write_text,
 )
 
 # dask workers are fresh interpreters that cannot import this file
@@ -56,7 +56,9 @@ SIGNATURE = {"options": {"unit_norm": True}, "version": "1"}
 
 
 def test_rows_come_in_task_order_for_every_order_of_execution(tmp_path: Path) -> None:
-    for number, cost in enumerate([None, lambda task: task.number, lambda task: -task.number]):
+    for number, cost in enumerate(
+        [lambda task: 1.0, lambda task: task.number, lambda task: -task.number]
+    ):
         rows = run(
             square, TASKS, signature=SIGNATURE, folder=tmp_path / str(number), cost=cost,
             progress=False,
@@ -215,14 +217,14 @@ def test_a_manifest_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
 
 def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target = tmp_path / "table.json"
-    write_atomically(target, "old")
+    write_text(target, "old")
 
     def full(descriptor: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(store_module.os, "fsync", full)
-    with pytest.raises(ResultsError, match="the disk is full"):
-        write_atomically(target, "new")
+    monkeypatch.setattr(_atomic.os, "fsync", full)
+    with pytest.raises(ResultsError, match="No space left on device"):
+        write_text(target, "new")
     assert target.read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["table.json"]
 
@@ -319,6 +321,17 @@ def test_a_lost_local_worker_is_reported_and_the_run_goes_on(tmp_path: Path) -> 
     assert run(square, TASKS, **arguments) == EXPECTED
 
 
+@pytest.mark.slow
+def test_a_task_that_kills_every_worker_ends_the_run_with_a_sentence() -> None:
+    def deadly(task: Toy) -> list[dict]:
+        if task.number == 7:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return square(task)
+
+    with pytest.raises(WorkerLost, match="a task killed every worker"):
+        run(deadly, TASKS, signature=SIGNATURE, backend=Dask(n_workers=2), progress=False)
+
+
 def test_an_unreachable_scheduler_is_named() -> None:
     with pytest.raises(ConnectionError, match="no dask scheduler answers at tcp://127.0.0.1:9"):
         backend = Dask(scheduler="tcp://127.0.0.1:9", timeout=0.5)
@@ -326,7 +339,7 @@ def test_an_unreachable_scheduler_is_named() -> None:
 
 
 def test_backends_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert make_backend("joblib", 1) == Serial()
+    assert make_backend("joblib", 1) == SERIAL == Local(1)
     monkeypatch.setattr("replication.backends.cpu_count", lambda: 4)
     assert make_backend("joblib", 3) == Local(3)
     assert make_backend("dask", 2, "tcp://a:1") == Dask(scheduler="tcp://a:1", n_workers=2)
