@@ -1,6 +1,6 @@
 """The ball on landmarks beside SGDOneClassSVM on Nystroem features, on real anomaly sets.
 
-``python -m replication.benchmark.landmarks`` needs the files of ``replication.adbench``. A set is
+``python -m replication.benchmark.landmarks`` needs files of ``replication.anomaly_sets``. A set is
 fitted on all its rows without their labels and judged by the area under the ROC curve of those
 labels. Every measurement runs in a process of its own, on one thread: seconds of processor time,
 features included, and the peak of its memory. Synthetic sizes are in ``scale``.
@@ -87,7 +87,7 @@ def run_case(case: Case) -> dict:
 
 def _data(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Rows, scaled to unit variance, and labels (True: anomaly)."""
-    from replication.adbench import load
+    from replication.anomaly_sets import load
 
     X, y = load(name)
     scale = X.std(axis=0)

@@ -16,7 +16,7 @@ import pandas as pd
 from lpsvdd.plots import PALETTE
 from lpsvdd.selection import CRITERIA
 from lpsvdd.selection._search import WIDTHS
-from replication.adbench import design_half
+from replication.anomaly_sets import design_half
 from replication.figures import panels
 from replication.pages import Facts
 from replication.statistics import Interval, cluster_interval, trial_matrix, worded
