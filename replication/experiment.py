@@ -14,19 +14,21 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from lpsvdd import datasets
 from replication.backends import SERIAL, Backend
 from replication.methods import METHODS, Method
-from replication.own import OwnSet
 from replication.paper import METHOD_NAMES, SETTINGS
 from replication.protocol import COMPUTATION_VERSION, DEFAULTS, Options, Task
 from replication.results import read, read_record, results_folder
 from replication.runner import run
 from replication.trial import COLUMNS, run_trial
+
+if TYPE_CHECKING:
+    from replication.own import OwnSet
 
 NOTHING: Mapping[str, OwnSet] = MappingProxyType({})
 SPLITS = {"pure": 100, "negatives": 100}

@@ -149,6 +149,28 @@ def test_a_part_does_not_replace_the_whole(
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
+def test_a_quick_benchmark_or_fewer_fuzz_problems_do_not_replace_the_stored(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "results"
+    shutil.copytree(RESULTS, folder)
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    for words, sentence in (
+        (["fuzz", "--problems", "3", "--save", str(folder)], "counts 10,000 problems"),
+        (
+            ["bench", "--profile", "quick", "--output", str(folder / "benchmark.csv")],
+            "holds the profile 'full'",
+        ),
+    ):
+        done = CliRunner().invoke(build(), words)
+        assert done.exit_code == 1 and sentence in done.stderr
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    done = CliRunner().invoke(build(), ["fuzz", "--problems", "3", "--save", str(tmp_path / "x")])
+    assert done.exit_code == 0, done.output
+    command = read_record(tmp_path / "x" / "fuzz.csv")["command"]
+    assert command == "python -m replication fuzz --problems 3 --save x"
+
+
 def test_a_record_says_what_was_run(tmp_path: Path) -> None:
     words = ["run", "--jobs", "1", "--dataset", "iris", "--setting", "pure", "--trials", "1"]
     done = CliRunner().invoke(build(), [*words, "--quiet", "--save", str(tmp_path / "mine")])
