@@ -50,10 +50,10 @@ def read(table: str | Path) -> pd.DataFrame:
             "is not used"
         )
     content = path.read_bytes()
-    if hashlib.sha256(content).hexdigest() != record["sha256"]:
+    if hashlib.sha256(content).hexdigest() != record.get("sha256"):
         raise ResultsError(
             f"{path.name} is not the file that its record describes: it was altered, so it is not "
-            f"used. Restore it (git checkout), or make it again: {record['command']}"
+            f"used. Restore it (git checkout), or make it again: {record.get('command')}"
         )
     texts = {"flag": str, "params": str, "status": str}
     return pd.read_csv(BytesIO(content), dtype=texts).fillna(dict.fromkeys(texts, ""))
@@ -128,4 +128,12 @@ def write_record(table: Path, *, command: str, signature: dict[str, Any], **furt
 def read_record(table: Path) -> dict[str, Any] | None:
     """The record of a table, None if there is none."""
     path = record_path(table)
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+    if not path.exists():
+        return None
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        record = None
+    if not isinstance(record, dict):
+        raise ResultsError(f"{path.name} is not the record of a table")
+    return record

@@ -250,31 +250,36 @@ def _paper(setting: str, asked: Asked, compare: bool) -> bool:
     if not asked.quiet:
         typer.echo(tables.render(table, setting))
         typer.echo("\n".join(experiments.time_per_dataset(table)))
-    for name in asked.own:
-        typer.echo(_unit_norm_hint(setting, name, count, asked))
+    if asked.own:
+        typer.echo("\n".join(_unit_norm_hint(setting, table, count, asked)))
     typer.echo(f"{setting}: {len(table)} rows in {seconds:.1f} s")
     return _agreement(rerun[~rerun["dataset"].isin(asked.own)], setting) if compare else True
 
 
-def _unit_norm_hint(setting: str, name: str, trials: int, asked: Asked) -> str:
-    """What the paper's unit norm does to a set, seen by l2-SVDD on the same splits."""
+def _unit_norm_hint(setting: str, table: pd.DataFrame, trials: int, asked: Asked) -> list[str]:
+    """What the paper's unit norm does to a user's sets, seen by l2-SVDD on the same splits."""
     from replication import experiment as experiments
     from replication.protocol import Options
 
     method = next(m for m in experiments.paper_methods(setting) if m.name.startswith("l2-"))
-    common: dict[str, Any] = {"names": [name], "trials": trials, "methods": [method]}
-    common |= {"own": asked.own, "recompute": True, "progress": False}
-
-    def mean(unit_norm: bool) -> float:
-        options = Options(unit_norm=unit_norm)
-        return experiments.experiment(setting, options=options, **common)["auc"].mean()
-
-    unit, plain = mean(True), mean(False)
-    text = f"{name}, {method.name}: {unit:.1f} with rows of unit norm, as in the paper; "
-    text += f"{plain:.1f} with rows that are only standardised"
-    if plain - unit > HURTS and asked.options.unit_norm:
-        text += ". The unit norm hurts here: --no-unit-norm leaves it out"
-    return text
+    unit_norm = asked.options.unit_norm
+    other = experiments.experiment(
+        setting, names=list(asked.own), trials=trials, methods=[method], own=asked.own,
+        options=Options(unit_norm=not unit_norm), recompute=True, **asked.runner,
+    )  # fmt: skip
+    both = [
+        rows[rows["method"] == method.name].groupby("dataset")["auc"].mean()
+        for rows in ((table, other) if unit_norm else (other, table))
+    ]
+    lines = []
+    for name in asked.own:
+        unit, plain = (means[name] for means in both)
+        text = f"{name}, {method.name}: {unit:.1f} with rows of unit norm, as in the paper; "
+        text += f"{plain:.1f} with rows that are only standardised"
+        if plain - unit > HURTS and unit_norm:
+            text += ". The unit norm hurts here: --no-unit-norm leaves it out"
+        lines.append(text)
+    return lines
 
 
 def _agreement(table: pd.DataFrame, setting: str) -> bool:

@@ -75,6 +75,9 @@ def test_a_table_comes_back_as_it_was_saved(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("50.25", "99.25"))
     with pytest.raises(ResultsError, match=r"one\.csv is not the file .* make it again: a test"):
         read(path)
+    record_path(path).write_text("[]")
+    with pytest.raises(ResultsError, match=r"one\.provenance\.json is not the record of a table"):
+        read(path)
     record_path(path).unlink()
     with pytest.raises(ResultsError, match=r"one\.csv has no record"):
         read(path)

@@ -173,6 +173,10 @@ DAMAGES = {
     "of another run": (from_a_run_with_other_options, "altered, or written by"),
     "emptied": (lambda folder: stored(folder, 1).write_text(""), "Expecting value"),
     "cut off": (lambda folder: stored(folder, 1).write_text('[{"a"'), "delimiter"),
+    "nested without end": (
+        lambda folder: stored(folder, 1).write_text("[" * 100_000),
+        "recursion",
+    ),
     "a list": (lambda folder: stored(folder, 1).write_text("[null]"), "not the result of a task"),
     "rows alone": (
         lambda folder: stored(folder, 1).write_text(json.dumps(square(Toy(1)))),
