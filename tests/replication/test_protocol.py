@@ -198,7 +198,6 @@ def test_options_refuse_nonsense() -> None:
     ):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             Options(**wrong)
-    assert Options().digest() == DEFAULTS.digest() != Options(seed=1).digest()
 
 
 @pytest.fixture

@@ -259,7 +259,7 @@ def test_differences_name_the_nested_entries() -> None:
 
 
 SCRIPT = """
-import sys, time
+import signal, sys, time
 from dataclasses import dataclass
 import typer
 from replication.backends import Dask, Local
@@ -279,6 +279,7 @@ def square(task):
 
 if __name__ == "__main__":
     folder, backend = sys.argv[1:]
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
     try:
         with sentences(folder):
             run(square, [Toy(i) for i in range(8)], folder=folder, progress=False,
