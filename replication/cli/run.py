@@ -147,7 +147,6 @@ def run(
     """
     from lpsvdd import datasets
     from replication import experiment as experiments
-    from replication import own as brought
     from replication.backends import make_backend
     from replication.protocol import Options
 
@@ -165,9 +164,8 @@ def run(
             raise ValueError("--label and --target are for a CSV file of your own")
         if grid is not None and len(method or []) != 1:
             raise ValueError("--grid is the grid of one --method")
-        own = {one.name: one for one in (brought.read_set(path, label, target) for path in files)}
-        if len(own) < len(files):
-            raise ValueError("two CSV files have the same name")
+        settings = _settings(setting)
+        own, methods = _brought(files, label, target, method or [], grid, settings)
         names = experiments.available()
         if not everything:
             known = [name for name in dataset or [] if not name.lower().endswith(".csv")]
@@ -175,8 +173,6 @@ def run(
         for name in names:
             if name not in own:
                 datasets.load(name)  # what is missing or damaged shows before anything is computed
-        settings = _settings(setting)
-        cells = None if grid is None else brought.read_grid(grid)
         words = ["--all"] if everything else []
         for name in [] if everything else names:
             words += ["--dataset", f"{name}.csv" if name in own else name]
@@ -188,7 +184,7 @@ def run(
             asked = Asked(
                 names=names,
                 own=own,
-                methods=brought.find_methods(method or [], settings, cells),
+                methods=methods,
                 options=Options(unit_norm=unit_norm),
                 trials=trials,
                 place=folder or Path(scratch),
@@ -212,12 +208,30 @@ def run(
         raise typer.Exit(code=1)
 
 
+def _brought(
+    files: list[Path],
+    label: str | None,
+    target: str | None,
+    methods: list[str],
+    grid: Path | None,
+    settings: list[str],
+) -> tuple[dict[str, OwnSet], dict[str, list[Method]]]:
+    """Data sets and methods of the user's own; most runs have none and import nothing for them."""
+    if not (files or methods):
+        return {}, {setting: [] for setting in settings}
+    from replication.own import find_methods, read_grid, read_set
+
+    own = {one.name: one for one in (read_set(path, label, target) for path in files)}
+    if len(own) < len(files):
+        raise ValueError("two CSV files have the same name")
+    return own, find_methods(methods, settings, None if grid is None else read_grid(grid))
+
+
 def _paper(setting: str, asked: Asked, compare: bool) -> bool:
     """Run one setting, show it, save it; False if a comparison was asked for and fails."""
     import pandas as pd
 
     from replication import experiment as experiments
-    from replication import tables
     from replication.paper import TRIALS
     from replication.results import refuse_smaller, save_table
 
@@ -248,6 +262,8 @@ def _paper(setting: str, asked: Asked, compare: bool) -> bool:
         further = {"wall_seconds": round(seconds, 1)} | ({"files": files} if files else {})
         save_table(table, path, command=command, signature=signature, **further)
     if not asked.quiet:
+        from replication import tables
+
         typer.echo(tables.render(table, setting))
         typer.echo("\n".join(experiments.time_per_dataset(table)))
     if asked.own:
