@@ -132,8 +132,8 @@ class LpSVDD(KernelOneClass):
     distance_fit_ : ndarray of shape (n_samples,)
         Squared distances of the training samples to the centre. With landmarks the samples are not
         kept: ``X_fit_`` holds the landmarks, all of ``centre_rows_``.
-    converged_ : bool
-        Whether the gap meets ``tol`` (with landmarks: that of the restricted problem).
+    status_ : {"optimal", "radius-zero", "not-converged"}
+        The verdict on the gap (with landmarks: on that of the restricted problem).
     n_iter_ : int
         Iterations of the last solve (1 is reported where none was needed).
     gamma_ : float or None
@@ -325,7 +325,7 @@ class LpSVDD(KernelOneClass):
         self.alpha_ = training.spread_out(solution.alpha)
         self.support_ = np.flatnonzero(self.alpha_)
         self.dual_coef_ = (y * self.alpha_)[self.support_]
-        self.converged_, self.n_iter_ = solution.converged, max(1, solution.n_iter)
+        self.status_, self.n_iter_ = solution.status, max(1, solution.n_iter)
         self.duality_gap_, self.radius_sq_ = solution.gap, solution.radius_sq
         d = np.asarray(solution.distances)
         if self.p == 1.0 and self.radius_sq_ > 0.0:

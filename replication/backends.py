@@ -11,16 +11,20 @@ from __future__ import annotations
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
-from joblib import cpu_count
+from joblib import Parallel, cpu_count, delayed
+from joblib.externals.loky.process_executor import BrokenProcessPool
 from threadpoolctl import threadpool_limits
 
+Outcomes = Iterator[tuple[int, Any]]
 
-class WorkerLost(RuntimeError):
-    """A local worker process ended before its task did, for example for want of memory."""
+
+class WorkerLost(OSError):
+    """A worker process ended before its task did, for example for want of memory."""
 
 
 @dataclass(frozen=True)
@@ -31,49 +35,29 @@ class Failure:
     details: str
 
 
-def guarded(function: Callable[[Any], Any], task: Any) -> Any:
+def guarded(function: Callable[[Any], Any], index: int, task: Any) -> tuple[int, Any]:
     """Call the function on one BLAS thread; an exception becomes a :class:`Failure`."""
     with threadpool_limits(limits=1):
         try:
-            return function(task)
+            return index, function(task)
         except Exception as error:  # the runner reports it with the task's name
             message = "".join(traceback.format_exception_only(error)).strip()
-            return Failure(message, traceback.format_exc())
-
-
-def _numbered(function: Callable[[Any], Any], index: int, task: Any) -> tuple[int, Any]:
-    return index, guarded(function, task)
-
-
-@dataclass(frozen=True)
-class Serial:
-    """Tasks one after the other in this process."""
-
-    def map(
-        self, function: Callable[[Any], Any], tasks: Sequence[Any]
-    ) -> Iterator[tuple[int, Any]]:
-        for index, task in enumerate(tasks):
-            yield index, guarded(function, task)
+            return index, Failure(message, traceback.format_exc())
 
 
 @dataclass(frozen=True)
 class Local:
-    """Tasks in ``n_jobs`` processes of this machine (joblib)."""
+    """Tasks in ``n_jobs`` processes of this machine (joblib); one job is this process."""
 
     n_jobs: int = 1
 
-    def map(
-        self, function: Callable[[Any], Any], tasks: Sequence[Any]
-    ) -> Iterator[tuple[int, Any]]:
-        from joblib import Parallel, delayed
-        from joblib.externals.loky.process_executor import BrokenProcessPool
-
+    def map(self, function: Callable[[Any], Any], tasks: Sequence[Any]) -> Outcomes:
+        """Outcomes as they come."""
         parallel = Parallel(
             n_jobs=self.n_jobs, return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs"
         )
-        jobs = (delayed(_numbered)(function, index, task) for index, task in enumerate(tasks))
         try:
-            yield from parallel(jobs)
+            yield from parallel(delayed(guarded)(function, *pair) for pair in enumerate(tasks))
         except BrokenProcessPool as error:
             raise WorkerLost(
                 "a worker process was killed, perhaps for want of memory. Finished tasks are kept "
@@ -90,66 +74,62 @@ class Dask:
     scheduler : address of a running scheduler ("tcp://host:8786"); None starts a cluster of
         ``n_workers`` processes on this machine for the time of the run
     n_workers : processes of the local cluster
-    retries : how often a task that was lost with its worker is tried again
     timeout : seconds to wait for the scheduler
 
     Notes
     -----
-    A worker that dies costs the tasks it held: the scheduler gives them to the others. Only the
-    process that called the runner writes files, so workers need no shared disk. Data sets that
-    are not shipped (D4, D5) must be registered on every machine.
+    A worker that dies costs the tasks it held: the scheduler gives them to the others, a few times.
+    Only the process that called the runner writes files, so workers need no shared disk. Data sets
+    that are not shipped (D4, D5) must be registered on every machine. This does not go through
+    joblib, whose dask backend waits for ever for a task that killed its workers.
     """
 
     scheduler: str | None = None
     n_workers: int = 2
-    retries: int = 5
     timeout: float = 30.0
 
-    def map(
-        self, function: Callable[[Any], Any], tasks: Sequence[Any]
-    ) -> Iterator[tuple[int, Any]]:
-        from distributed import Client, LocalCluster, as_completed
+    def map(self, function: Callable[[Any], Any], tasks: Sequence[Any]) -> Outcomes:
+        """Outcomes as they come."""
+        from distributed import Client, KilledWorker, LocalCluster, as_completed
 
-        cluster = None
-        if self.scheduler is None:
+        with ExitStack() as stack:
+            address: Any = self.scheduler
             try:
-                cluster = LocalCluster(
-                    n_workers=self.n_workers,
-                    threads_per_worker=1,
-                    processes=True,
-                    dashboard_address=None,
-                )
-            except (RuntimeError, OSError) as error:  # "Nanny failed to start."
-                raise WorkerLost(
-                    f"the dask cluster on this machine did not start ({error}): "
-                    "run the same command again, or use the backend 'joblib'"
+                if address is None:
+                    one_each = {
+                        "threads_per_worker": 1,
+                        "processes": True,
+                        "dashboard_address": None,
+                    }
+                    address = stack.enter_context(
+                        LocalCluster(n_workers=self.n_workers, **one_each)
+                    )
+                client = stack.enter_context(Client(address, timeout=self.timeout))
+            except (RuntimeError, OSError) as error:  # "Nanny failed to start.", or a time-out
+                if self.scheduler is None:
+                    raise WorkerLost(
+                        f"the dask cluster on this machine did not start ({error}): "
+                        "run the same command again, or use the backend 'joblib'"
+                    ) from error
+                raise ConnectionError(
+                    f"no dask scheduler answers at {self.scheduler}: start one with `dask "
+                    "scheduler`, or leave the address out for a cluster on this machine"
                 ) from error
-        try:
-            client = Client(self.scheduler if cluster is None else cluster, timeout=self.timeout)
-        except OSError as error:
-            raise ConnectionError(
-                f"no dask scheduler answers at {self.scheduler}: start one with `dask scheduler`, "
-                "or leave the address out for a cluster on this machine"
-            ) from error
-        try:
-            numbers = list(range(len(tasks)))
-            futures = client.map(
-                _numbered, [function] * len(tasks), numbers, list(tasks),
-                pure=False, retries=self.retries,
-            )  # fmt: skip
-            for future in as_completed(futures):
-                yield future.result()
-                future.release()
-        finally:
-            client.close()
-            if cluster is not None:
-                cluster.close()
+            numbered = list(zip(*enumerate(tasks), strict=True))
+            futures = client.map(guarded, [function] * len(tasks), *numbered, pure=False)
+            try:
+                for future in as_completed(futures):
+                    yield future.result()
+                    future.release()
+            except KilledWorker as error:
+                raise WorkerLost(f"a task killed every worker that was given it: {error}") from None
 
 
-SERIAL = Serial()
+SERIAL = Local(1)
+Backend = Local | Dask
 
 
-def make_backend(name: str, n_jobs: int, scheduler: str | None = None) -> Serial | Local | Dask:
+def make_backend(name: str, n_jobs: int, scheduler: str | None = None) -> Backend:
     """Backend by its name on the command line: "joblib" or "dask".
 
     More jobs than cores only compete for them: on this machine their number is capped, with a word.
@@ -168,4 +148,4 @@ def make_backend(name: str, n_jobs: int, scheduler: str | None = None) -> Serial
         raise ValueError(f"unknown backend {name!r}: expected 'joblib' or 'dask'")
     if scheduler is not None:
         raise ValueError("a scheduler address needs the backend 'dask'")
-    return SERIAL if n_jobs == 1 else Local(n_jobs)
+    return Local(n_jobs)

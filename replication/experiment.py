@@ -9,31 +9,28 @@ from __future__ import annotations
 
 import hashlib
 import json
-import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from lpsvdd import datasets
-from replication.backends import SERIAL, Dask, Local, Serial
+from replication.backends import SERIAL, Backend
 from replication.methods import METHODS, Method
 from replication.paper import METHOD_NAMES, SETTINGS
 from replication.protocol import COMPUTATION_VERSION, DEFAULTS, Options, Task
-from replication.results import (
-    read_record,
-    read_table,
-    results_folder,
-    save_table,
-    table_checksum,
-)
+from replication.results import read, read_record, results_folder
 from replication.runner import run
-from replication.store import ResultsWarning
 from replication.trial import COLUMNS, run_trial
 
+if TYPE_CHECKING:
+    from replication.own import OwnSet
+
+NOTHING: Mapping[str, OwnSet] = MappingProxyType({})
 SPLITS = {"pure": 100, "negatives": 100}
 """Splits of the stored tables; the paper has ``paper.TRIALS``, and ours begin with as many."""
 TOLERANCE = 0.05
@@ -80,22 +77,28 @@ def signature(setting: str, options: Options, methods: Sequence[Method]) -> dict
         "options": asdict(options),
         "methods": {
             method.name: {"cells": len(method.grid), "grid": grid_digest(method)}
+            | ({"class": method.origin} if method.origin else {})
             for method in methods
         },
     }
 
 
-def make_tasks(setting: str, names: Sequence[str], trials: int | Sequence[int]) -> list[Task]:
+def make_tasks(
+    setting: str,
+    names: Sequence[str],
+    trials: int | Sequence[int],
+    own: Mapping[str, OwnSet] = NOTHING,
+) -> list[Task]:
     """Tasks in the order data set, trial; unknown names raise KeyError before anything runs."""
     numbers = range(trials) if isinstance(trials, int) else trials
-    ids = [datasets.find(name).id for name in names]
+    ids = [name if name in own else datasets.find(name).id for name in names]
     return [Task(name, setting, trial) for name in dict.fromkeys(ids) for trial in numbers]
 
 
-def expected_cost(task: Task) -> float:
+def expected_cost(task: Task, own: Mapping[str, OwnSet] = NOTHING) -> float:
     """Relative time of a task: a few Cholesky factorisations per cell, plus a fixed share."""
-    record = datasets.find(task.dataset)
-    n_train = (record.positives if task.setting == "pure" else record.n) / 3
+    size = own[task.dataset] if task.dataset in own else datasets.find(task.dataset)
+    n_train = (size.positives if task.setting == "pure" else size.n) / 3
     return 1.0 + (n_train / 200.0) ** 2.5
 
 
@@ -103,22 +106,15 @@ def stored_rows(
     table: Path, wanted: dict[str, Any], methods: Sequence[Method]
 ) -> dict[str, list[dict[str, Any]]]:
     """Rows of a committed table by task key, where its provenance matches what is wanted."""
-    record = read_record(table)
-    if record is None or not table.exists():
+    if not table.exists():
         return {}
-    if record["sha256"] != table_checksum(table):
-        warnings.warn(
-            f"{table.name} is not the file that its record describes; its rows are computed again",
-            ResultsWarning,
-            stacklevel=3,
-        )
-        return {}
+    rows = read(table)  # raises where the file is not the one recorded
+    record = read_record(table) or {}
     found = record["signature"]
     names = [method.name for method in methods]
     same = all(found.get(key) == wanted[key] for key in ("computation", "setting", "options"))
     if not same or any(found["methods"].get(name) != wanted["methods"][name] for name in names):
         return {}
-    rows = read_table(table)
     rows = rows[rows["method"].isin(names)]
     known = {}
     for (dataset, trial), part in rows.groupby(["dataset", "trial"], sort=False):
@@ -137,7 +133,8 @@ def experiment(
     trials: int | Sequence[int] | None = None,
     methods: Sequence[Method] | None = None,
     options: Options = DEFAULTS,
-    backend: Serial | Local | Dask = SERIAL,
+    own: Mapping[str, OwnSet] = NOTHING,
+    backend: Backend = SERIAL,
     folder: str | Path | None = None,
     recompute: bool = False,
     progress: bool = True,
@@ -149,6 +146,7 @@ def experiment(
     names, trials, methods : what to run; by default 20 data sets, ``SPLITS`` trials, the paper's
         methods
     options : the open choices of the protocol
+    own : data sets that are not in the catalogue, by name; ``names`` says which are run
     backend : where to compute what is not known
     folder : keeps each finished task, so that an interrupted run goes on
     recompute : compute everything, even what ``results/`` holds for the same options and version
@@ -156,29 +154,23 @@ def experiment(
     chosen = paper_methods(setting) if methods is None else list(methods)
     wanted = signature(setting, options, chosen)
     count = SPLITS[setting] if trials is None else trials
+    tasks = make_tasks(setting, all_datasets() if names is None else names, count, own)
+    used = {task.dataset: own[task.dataset] for task in tasks if task.dataset in own}
+    if not (chosen and tasks):
+        raise ValueError("nothing to run: no method, no data set or no split was named")
+    files = {"files": {name: one.sha256 for name, one in used.items()}} if used else {}
     committed = results_folder() / f"{setting}.csv"
     rows = run(
-        partial(run_trial, options=options, methods=chosen),
-        make_tasks(setting, all_datasets() if names is None else names, count),
-        signature=wanted,
+        partial(run_trial, options=options, methods=chosen, own=used),
+        tasks,
+        signature=wanted | files,
         folder=folder,
         backend=backend,
-        cost=expected_cost,
+        cost=partial(expected_cost, own=used),
         progress=progress,
         known={} if recompute else stored_rows(committed, wanted, chosen),
     )
     return pd.DataFrame(rows, columns=list(COLUMNS))
-
-
-def save(table: pd.DataFrame, setting: str, folder: Path, **further: Any) -> None:
-    """Write a table made by :func:`experiment` with default options, and its provenance record."""
-    save_table(
-        table,
-        folder / f"{setting}.csv",
-        command=f"python -m replication run --all --setting {setting} --save results",
-        signature=signature(setting, DEFAULTS, paper_methods(setting)),
-        **further,
-    )
 
 
 def time_per_dataset(table: pd.DataFrame) -> list[str]:

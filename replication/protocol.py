@@ -22,8 +22,7 @@ selection and are counted in the column ``infeasible``.
 from __future__ import annotations
 
 import hashlib
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -79,11 +78,6 @@ class Options:
             raise ValueError(f"formula={self.formula!r}: expected '2s2' or 's2'")
         if not self.width_factor > 0:
             raise ValueError(f"width_factor={self.width_factor}: must be positive")
-
-    def digest(self) -> str:
-        """Return the first 12 hexadecimal digits of the SHA-256 of the options' JSON."""
-        text = json.dumps(asdict(self), sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 DEFAULTS = Options()

@@ -4,7 +4,8 @@
 
 Every table is written by :func:`save_table`, so every record has the same form: the command that
 makes the table, the checksum of the file, the signature (whatever decides the numbers), and the
-versions and processor of the run.
+versions and processor of the run. Every table is read by :func:`read`, which refuses a file that
+is not the one recorded.
 """
 
 from __future__ import annotations
@@ -12,14 +13,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from io import StringIO
+from collections.abc import Mapping, Sequence
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from replication.provenance import environment
-from replication.store import write_atomically
+from replication.store import ResultsError, write_text
 
 
 def results_folder() -> Path:
@@ -28,18 +30,41 @@ def results_folder() -> Path:
     return Path(named) if named else Path(__file__).resolve().parents[1] / "results"
 
 
-def read_table(path: Path) -> pd.DataFrame:
-    """Read a committed table back."""
+def read(table: str | Path) -> pd.DataFrame:
+    """A stored table, by its name in the results folder or by its path, as it was written.
+
+    Raises
+    ------
+    FileNotFoundError
+        When there is no such table.
+    ResultsError
+        When its record is missing, or describes another file: the table was altered.
+    """
+    path = table if isinstance(table, Path) else results_folder() / f"{table}.csv"
+    if not path.exists():
+        raise FileNotFoundError(f"there is no table {path.name} in the folder {path.parent.name}")
+    record = read_record(path)
+    if record is None:
+        raise ResultsError(
+            f"{path.name} has no record {record_path(path).name}: what made it is not known, so it "
+            "is not used"
+        )
+    content = path.read_bytes()
+    if hashlib.sha256(content).hexdigest() != record.get("sha256"):
+        raise ResultsError(
+            f"{path.name} is not the file that its record describes: it was altered, so it is not "
+            f"used. Restore it (git checkout), or make it again: {record.get('command')}"
+        )
     texts = {"flag": str, "params": str, "status": str}
-    return pd.read_csv(path, dtype=texts).fillna(dict.fromkeys(texts, ""))
+    return pd.read_csv(BytesIO(content), dtype=texts).fillna(dict.fromkeys(texts, ""))
+
+
+read_table = read  # the name before; new code calls it read
 
 
 def stored_table(name: str, folder: Path | None = None) -> pd.DataFrame:
-    """A committed table by its name."""
-    path = (results_folder() if folder is None else folder) / f"{name}.csv"
-    if not path.exists():
-        raise FileNotFoundError(f"there is no table {path.name} in the results folder")
-    return read_table(path)
+    """A table by its name; the name before, new code calls :func:`read`."""
+    return read((results_folder() if folder is None else folder) / f"{name}.csv")
 
 
 def save_table(
@@ -48,9 +73,34 @@ def save_table(
     """Write a table in one piece, and its record."""
     text = StringIO()
     table.to_csv(text, index=False, lineterminator="\n")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, text.getvalue())
+    write_text(path, text.getvalue())
     write_record(path, command=command, signature=signature, **further)
+
+
+def refuse_smaller(
+    path: Path, *, names: Sequence[str], trials: int, signature: Mapping[str, Any]
+) -> None:
+    """Raise ResultsError where a run would replace a table that holds more than the run makes.
+
+    More are data sets, splits or methods that the run leaves out; other options are refused too.
+    """
+    if not path.exists():
+        return
+    stored = pd.read_csv(path, usecols=lambda name: name in ("dataset", "trial"))
+    before = (read_record(path) or {}).get("signature", {})
+    lost = [name for name in dict.fromkeys(stored.get("dataset", [])) if name not in names]
+    lost += [name for name in before.get("methods", {}) if name not in signature["methods"]]
+    splits = stored["trial"].nunique() if "trial" in stored else before.get("trials", 0)
+    if trials < splits:
+        lost.append(f"{splits - trials} of {splits} splits")
+    if before.get("options") != signature.get("options"):
+        lost.append("rows made with other options")
+    if lost:
+        shown = ", ".join(lost[:5]) + (", ..." if len(lost) > 5 else "")
+        raise ResultsError(
+            f"{path.name} in the folder {path.parent.name} holds more than this run makes "
+            f"({shown}): a part does not replace the whole. Save to another folder."
+        )
 
 
 def table_checksum(path: Path) -> str:
@@ -72,10 +122,18 @@ def write_record(table: Path, *, command: str, signature: dict[str, Any], **furt
         **environment(),
         **further,
     }
-    write_atomically(record_path(table), json.dumps(content, indent=1, sort_keys=True) + "\n")
+    write_text(record_path(table), json.dumps(content, indent=1, sort_keys=True) + "\n")
 
 
 def read_record(table: Path) -> dict[str, Any] | None:
     """The record of a table, None if there is none."""
     path = record_path(table)
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+    if not path.exists():
+        return None
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        record = None
+    if not isinstance(record, dict):
+        raise ResultsError(f"{path.name} is not the record of a table")
+    return record

@@ -8,13 +8,12 @@ how often the run was interrupted.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from replication.backends import SERIAL, Dask, Failure, Local, Serial
-from replication.store import Row, Store
+from replication.backends import SERIAL, Backend, Failure
+from replication.store import Row, Store, as_json
 
 
 class HasKey(Protocol):
@@ -34,8 +33,8 @@ def run(
     *,
     signature: dict[str, Any],
     folder: str | Path | None = None,
-    backend: Serial | Local | Dask = SERIAL,
-    cost: Callable[[Any], float] | None = None,
+    backend: Backend = SERIAL,
+    cost: Callable[[Any], float] = lambda task: 1.0,
     progress: bool = True,
     known: dict[str, list[Row]] | None = None,
 ) -> list[Row]:
@@ -52,59 +51,38 @@ def run(
         in these units so that its time left is meaningful
     known : rows of tasks already known from elsewhere, by key
     """
+    from tqdm.auto import tqdm
+
     keys = [task.key for task in tasks]
     if len(set(keys)) != len(keys):
         raise ValueError("two tasks have the same key")
     store = Store(folder, signature) if folder is not None else None
-    rows: dict[str, list[Row]] = {}
+    rows = {key: known[key] for key in keys if known and key in known}
     for key in keys:
-        found = (known or {}).get(key)
-        if found is None and store is not None:
-            found = store.read(key)
-        if found is not None:
-            rows[key] = found
+        if store is not None and key not in rows and (kept := store.read(key)) is not None:
+            rows[key] = kept  # an empty list too: a task may have no rows
     missing = [task for task in tasks if task.key not in rows]
-    weigh = cost if cost is not None else (lambda task: 1.0)
-    missing.sort(key=weigh, reverse=True)  # a stable sort: equal costs keep the given order
-    failures = _compute(function, missing, store, rows, backend, weigh, progress)
-    if failures:
-        listed = "\n".join(f"  {key}: {failure.message}" for key, failure in failures.items())
-        first = next(iter(failures.values())).details
-        kept = "" if store is None else " Finished tasks are kept."
-        raise RunFailed(
-            f"{len(failures)} of {len(tasks)} tasks failed.{kept}\n{listed}\n\nThe first:\n{first}"
-        )
-    return [row for key in keys for row in rows[key]]
-
-
-def _compute(
-    function: Callable[[Any], list[Row]],
-    missing: list[HasKey],
-    store: Store | None,
-    rows: dict[str, list[Row]],
-    backend: Serial | Local | Dask,
-    weigh: Callable[[Any], float],
-    progress: bool,
-) -> dict[str, Failure]:
-    """Compute the missing tasks into ``rows`` and the store; return those that raised."""
-    from tqdm.auto import tqdm
-
+    missing.sort(key=cost, reverse=True)  # a stable sort: equal costs keep the given order
     failures: dict[str, Failure] = {}
-    if not missing:
-        return failures
-    total = sum(weigh(task) for task in missing)
     layout = "{desc} {percentage:3.0f}%|{bar}| {elapsed} gone, {remaining} left"
-    with tqdm(total=total, disable=not progress, bar_format=layout) as bar:
-        bar.set_description(f"0/{len(missing)} tasks")
-        for done, (index, outcome) in enumerate(backend.map(function, missing), start=1):
+    total = sum(map(cost, missing))
+    with tqdm(total=total, disable=not (progress and missing), bar_format=layout) as bar:
+        outcomes = backend.map(function, missing) if missing else iter(())
+        for done, (index, outcome) in enumerate(outcomes, start=1):
             task = missing[index]
             if isinstance(outcome, Failure):
                 failures[task.key] = outcome
             else:
-                # the same rows whether they were stored and read again or not
-                rows[task.key] = json.loads(json.dumps(outcome))
+                rows[task.key] = as_json(outcome)  # the same rows whether they are stored or not
                 if store is not None:
                     store.write(task.key, outcome)
-            bar.update(weigh(task))
+            bar.update(cost(task))
             bar.set_description(f"{done}/{len(missing)} tasks")
-    return failures
+    if failures:
+        listed = "\n".join(f"  {key}: {failure.message}" for key, failure in failures.items())
+        first = next(iter(failures.values())).details
+        hint = "" if store is None else " Finished tasks are kept."
+        raise RunFailed(
+            f"{len(failures)} of {len(tasks)} tasks failed.{hint}\n{listed}\n\nThe first:\n{first}"
+        )
+    return [row for key in keys for row in rows[key]]

@@ -26,13 +26,11 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from replication import anomaly_sets
+from replication.paper import SIZES
 
 RESAMPLES = 10_000
-RELATED = {"D12": "D9", "D19": "D9", "D15": "D18"} | {
-    name: cluster for name, cluster in anomaly_sets.clusters().items() if cluster != name
-}
-"""Data sets that share rows with another one, and the set that names their cluster."""
+RELATED = {"D12": "D9", "D19": "D9", "D15": "D18"}
+"""Data sets of the paper that share rows with another one, and the set that names their cluster."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +70,11 @@ def _around(values: pd.Series | np.ndarray, low: float, high: float) -> Interval
 
 def cluster_of(dataset: str) -> str:
     """Name of the cluster of related data sets."""
-    return RELATED.get(dataset, dataset)
+    if dataset in SIZES:
+        return RELATED.get(dataset, dataset)
+    from replication.anomaly_sets import clusters  # the paper's own tables never need it
+
+    return clusters().get(dataset, dataset)
 
 
 def cluster_draws(values: pd.Series, resamples: int, seed: int) -> np.ndarray:

@@ -1,9 +1,8 @@
 """What a run leaves on disk: one small file per task, written all at once or not at all.
 
 A results folder holds ``manifest.json`` (the signature: options, methods with their grids,
-computation version) and ``tasks/<key>.json``, one per finished task. A task file is written to a
-temporary name, flushed to the disk and renamed, so a killed run leaves either the whole file or
-none. A folder made with another signature is refused before anything is written.
+computation version) and ``tasks/<key>.json``, one per finished task; a killed run leaves whole
+files only. A folder made with another signature is refused before anything is written.
 
 A task file says whose rows it holds and carries the SHA-256 of (signature, key, rows). A file that
 was altered, emptied, copied over another or brought from another run does not pass: it is named
@@ -12,19 +11,18 @@ in a warning, and its task is computed again.
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
-import os
-import uuid
 import warnings
 from pathlib import Path
 from typing import Any
 
+from lpsvdd._atomic import whole_file
+
 Row = dict[str, Any]
 
 
-class ResultsError(RuntimeError):
+class ResultsError(ValueError):
     """A results folder cannot be used or written; the message says what to do."""
 
 
@@ -32,37 +30,38 @@ class ResultsWarning(UserWarning):
     """A stored task is not what it should be and is computed again; the message names the file."""
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Write ``text`` to ``path`` so that readers see the old content or the new one, nothing else.
+def write_text(path: Path, text: str) -> None:
+    """Write a file that appears whole or not at all, in a folder made when missing.
 
     Raises
     ------
     ResultsError
-        When the file cannot be written, a full disk included; the old content stays.
+        When it cannot be written, a full disk included; the old content stays.
     """
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
     try:
-        with open(temporary, "w", encoding="utf-8") as handle:
-            handle.write(text)
-            handle.flush()
-            os.fsync(handle.fileno())
-        os.replace(temporary, path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with whole_file(path) as handle:
+            handle.write(text.encode("utf-8"))
     except OSError as error:
-        temporary.unlink(missing_ok=True)
-        reason = "the disk is full" if error.errno == errno.ENOSPC else error.strerror
         raise ResultsError(
-            f"{path.name} could not be written: {reason}. Nothing was overwritten; finished tasks "
-            "are kept, and the same command goes on from there."
+            f"{path.name} could not be written: {error.strerror or error}. Nothing was "
+            "overwritten; finished tasks are kept, and the same command goes on from there."
         ) from error
+
+
+def as_json(content: Any) -> Any:
+    """What is left of a value after it was written as JSON: texts as keys, lists for tuples."""
+    return json.loads(json.dumps(content))
 
 
 def differences(old: Any, new: Any, at: str = "") -> list[str]:
     """Name the entries in which two nested dictionaries differ, as ``a.b: old -> new``."""
     if isinstance(old, dict) and isinstance(new, dict):
-        found = []
-        for key in sorted(set(old) | set(new)):
-            found += differences(old.get(key), new.get(key), f"{at}.{key}" if at else str(key))
-        return found
+        return [
+            line
+            for key in sorted({*old, *new})
+            for line in differences(old.get(key), new.get(key), f"{at}.{key}" if at else str(key))
+        ]
     return [] if old == new else [f"{at}: {_short(old)} -> {_short(new)}"]
 
 
@@ -83,8 +82,7 @@ class Store:
 
     def __init__(self, folder: str | Path, signature: dict[str, Any]) -> None:
         self.folder = Path(folder)
-        self.signature = json.loads(json.dumps(signature))
-        self.tasks = self.folder / "tasks"
+        self.signature = as_json(signature)
         manifest = self.folder / "manifest.json"
         if manifest.exists():
             self._check(manifest)
@@ -93,12 +91,8 @@ class Store:
                 f"the folder {self.folder.name!r} holds files but no manifest.json: it was not "
                 "made by a run; choose an empty or new folder"
             )
-        try:
-            self.tasks.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise ResultsError(f"the folder cannot be made: {error.strerror}") from error
-        if not manifest.exists():
-            write_atomically(manifest, json.dumps(self.signature, indent=1, sort_keys=True))
+        else:
+            write_text(manifest, json.dumps(self.signature, indent=1, sort_keys=True))
 
     def _check(self, manifest: Path) -> None:
         try:
@@ -106,21 +100,17 @@ class Store:
         except (OSError, ValueError) as error:
             raise ResultsError(f"{manifest.name} cannot be read: {error}") from error
         if not isinstance(stored, dict):
-            raise ResultsError(
-                f"{manifest.name} of the folder {self.folder.name!r} is not that of a run; choose "
-                "another folder"
-            )
-        found = differences(stored, self.signature)
-        if found:
+            raise ResultsError(f"{manifest.name} is not that of a run; choose another folder")
+        if changed := differences(stored, self.signature):
             raise ResultsError(
                 f"the folder {self.folder.name!r} was made with other options "
-                f"({'; '.join(found[:5])}{'; ...' if len(found) > 5 else ''}). Nothing was "
+                f"({'; '.join(changed[:5])}{'; ...' if len(changed) > 5 else ''}). Nothing was "
                 "changed; choose another folder or the same options."
             )
 
     def path(self, key: str) -> Path:
         """File of the task with this key."""
-        return self.tasks / f"{key}.json"
+        return self.folder / "tasks" / f"{key}.json"
 
     def read(self, key: str) -> list[Row] | None:
         """Rows of a finished task; None if it is not finished, or its file cannot be trusted.
@@ -135,7 +125,7 @@ class Store:
             return self._rows(key, json.loads(path.read_text(encoding="utf-8")))
         except FileNotFoundError:
             return None
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             warnings.warn(
                 f"tasks/{path.name} is not used ({error}); the task is computed again",
                 ResultsWarning,
@@ -159,10 +149,9 @@ class Store:
     def write(self, key: str, rows: list[Row]) -> None:
         """Keep the rows of a finished task."""
         content = {"task": key, "sha256": self._checksum(key, rows), "rows": rows}
-        write_atomically(self.path(key), json.dumps(content))
+        write_text(self.path(key), json.dumps(content))
 
     def _checksum(self, key: str, rows: Any) -> str:
         """SHA-256 of signature, key and rows, as they are before writing and after reading."""
-        plain = json.loads(json.dumps([self.signature, key, rows]))
-        text = json.dumps(plain, sort_keys=True)
+        text = json.dumps(as_json([self.signature, key, rows]), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()

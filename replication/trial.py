@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -58,8 +58,8 @@ processor time of the whole grid, on one thread; ``cells``, ``infeasible``, ``un
 the cells of the grid.
 """
 
-CERTIFIED = ("optimal", "closed form")
-"""Statuses of cells that need no caution."""
+CERTIFIED = ("optimal", "closed form", "as fitted")
+"""Statuses of cells that need no caution, or of methods that promise no certificate."""
 
 
 @dataclass(frozen=True)
@@ -85,14 +85,27 @@ class JudgedCell:
     scores: np.ndarray | None = None
 
 
+class LabelledRows(Protocol):
+    """A data set: rows and their labels, +1 for targets."""
+
+    @property
+    def X(self) -> np.ndarray: ...
+
+    @property
+    def y(self) -> np.ndarray: ...
+
+
 @lru_cache(maxsize=2)
 def load_split_data(name: str, target: str | None = None) -> datasets.Dataset:
     return datasets.load(name, target=target)
 
 
-def prepare(task: Task, options: Options = DEFAULTS) -> Trial:
-    """Split, impute, standardise, normalise and compute the kernels of one trial."""
-    data = load_split_data(task.dataset, options.target)
+def prepare(task: Task, options: Options = DEFAULTS, data: LabelledRows | None = None) -> Trial:
+    """Split, impute, standardise, normalise and compute the kernels of one trial.
+
+    ``data`` are the rows of the task's data set where they are not in the catalogue.
+    """
+    data = load_split_data(task.dataset, options.target) if data is None else data
     parts = split(data.y, task.dataset, task.trial, options)
     train = parts.train
     if task.setting == "pure":
@@ -128,6 +141,8 @@ def prepare_rows(
             diag=kernel_diagonal(X, kernel="rbf", gamma=gamma),
             diag_eval=kernel_diagonal(Z, kernel="rbf", gamma=gamma),
             X=X,
+            X_eval=Z,
+            seed=seed,
         ),
         y_validation=validation[1],
         y_test=test[1],
@@ -185,10 +200,16 @@ def chosen_row(cells: Sequence[JudgedCell]) -> dict[str, Any]:
 
 
 def run_trial(
-    task: Task, options: Options = DEFAULTS, methods: Sequence[Method] = ()
+    task: Task,
+    options: Options = DEFAULTS,
+    methods: Sequence[Method] = (),
+    own: Mapping[str, LabelledRows] | None = None,
 ) -> list[dict[str, Any]]:
-    """Rows of one trial, one per method, with the columns ``COLUMNS``."""
-    trial = prepare(task, options)
+    """Rows of one trial, one per method, with the columns ``COLUMNS``.
+
+    ``own`` holds data sets that are not in the catalogue, by name.
+    """
+    trial = prepare(task, options, (own or {}).get(task.dataset))
     rows = []
     for method in methods:
         start = time.process_time()

@@ -118,7 +118,6 @@ def describe(
     quiet: bool,
 ) -> Fitted:
     """Read the table, fit the model, and see what it does to rows held out."""
-    from sklearn.exceptions import ConvergenceWarning
 
     from lpsvdd import LpSVDD, LpSVDDCV
     from lpsvdd.cli._model import auc, calibrate, fit_to, held_aside, held_out, judge, make_model
@@ -131,11 +130,9 @@ def describe(
     y = np.ones(len(rows), dtype=int) if rows.y is None else rows.y
     aside = held_aside(y, holdout, negatives)
     pipeline = make_model(roles, detector)
-    with warnings_as_notes(table.notes) as met, ticking("fitting", quiet=quiet or search):
+    with warnings_as_notes(table.notes), ticking("fitting", quiet=quiet or search):
         svdd = fit_to(pipeline, rows.take(~aside), negatives=negatives)
-    # The estimator says whether it is optimal: by its status, or else by its warning.
-    warned = any(issubclass(kind, ConvergenceWarning) for kind in met)
-    converged = getattr(svdd, "status_", "not converged" if warned else "optimal") == "optimal"
+    converged = svdd.status_ != "not-converged"
     rate = svdd.contamination or svdd.nu_ or 0.1
     if holdout:
         calibrate(pipeline, rows.frame[aside & (y > 0)], rate)

@@ -80,9 +80,7 @@ def allowance(problem: Problem, value: Value) -> float:
     if not problem.has_negatives:  # R2 + delta makes up for all of it
         return delta + common
     larger = value.signed + delta
-    values = [
-        shift + problem.penalty(larger - problem.y * shift) for shift in (0.0, delta, -delta)
-    ]
+    values = [shift + problem.penalty(larger - problem.y * shift) for shift in (0.0, delta, -delta)]
     penalty = problem.penalty(value.signed)
     moved = problem.penalty(value.signed + common) - penalty  # with the R2 that is returned
     return max(min(values) - penalty, 0.0) + max(common, FORGIVEN * moved)

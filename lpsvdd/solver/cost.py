@@ -138,7 +138,9 @@ class _Search:
         threshold = surface.within_film if reached else surface.radius
         return Share(solution, math.exp(log_cost), threshold, reached)
 
-    def solve_at(self, log_cost: float, start: np.ndarray | None, polish: int, tol=None) -> Solution:
+    def solve_at(
+        self, log_cost: float, start: np.ndarray | None, polish: int, tol=None
+    ) -> Solution:
         """The ball at a cost; with ``tol`` no better than that."""
         costs = costs_of(math.exp(log_cost), self.c_neg, self.problem.y, self.weight)
         problem = self.problem.at(p=self.p, c=costs)

@@ -26,7 +26,9 @@ def refuse_if_larger(need: int, what: str, remedy: str) -> None:
 
 def available_memory() -> int:
     """Bytes that this process can still have; a limit of its container counts."""
-    return min(value for value in (_physical(), _container(), _address_space()) if value is not None)
+    return min(
+        value for value in (_physical(), _container(), _address_space()) if value is not None
+    )
 
 
 def _physical() -> int:

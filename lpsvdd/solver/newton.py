@@ -51,9 +51,7 @@ def interior(problem: Problem, alpha: np.ndarray, signed: np.ndarray, mu: float)
     if problem.p >= 2.0:
         # A primal residual is linear and leaves at the first full step; a violated power law with a
         # large exponent does not. So no slack is larger than a multiplier LARGEST_START needs.
-        z = np.minimum(
-            z, np.exp((math.log(LARGEST_START) - problem.log_rate) / (problem.p - 1.0))
-        )
+        z = np.minimum(z, np.exp((math.log(LARGEST_START) - problem.log_rate) / (problem.p - 1.0)))
     alpha = np.maximum(alpha, mu / (np.maximum(z - signed, 0.0) + math.sqrt(mu)))
     u = np.maximum(z - signed, mu / alpha)
     rate = np.exp(np.minimum(problem.log_rate + (problem.p - 1.0) * np.log(z), 50.0))

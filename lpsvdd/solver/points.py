@@ -218,7 +218,9 @@ class Rows:
             mean = off + (mean_diag - off) / n
         spread = mean_diag - mean
         if spread < FAR_FROM_ORIGIN * self.size:
-            k_mean = np.concatenate([self.block(rows, some).mean(axis=1) for rows in self._blocks()])
+            k_mean = np.concatenate(
+                [self.block(rows, some).mean(axis=1) for rows in self._blocks()]
+            )
             self.offset = k_mean - 0.5 * float(k_mean[some].mean())
             self.diag = np.maximum(self.diag - 2.0 * self.offset, 0.0)
             spread = float(self.diag.mean()) - max(float(self.block(some, some).mean()), 0.0)
@@ -283,7 +285,9 @@ class Rows:
     def norm_sq(self, beta: np.ndarray) -> float:
         """||sum_i beta_i phi_i||^2 about the kernel's own origin."""
         moved = float(beta @ self.times(beta))
-        return moved if self.offset is None else moved + 2.0 * float(self.offset @ beta) * beta.sum()
+        return (
+            moved if self.offset is None else moved + 2.0 * float(self.offset @ beta) * beta.sum()
+        )
 
     def part(self, rows: np.ndarray) -> Gram:
         """The Gram matrix of some rows."""

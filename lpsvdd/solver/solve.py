@@ -192,9 +192,7 @@ def solve_path(
         near = solved.get((i, j - 1), solved.get((i - 1, j)))
         # kernel sums of large multipliers are of no use to start from
         start = None if near is None or near.alpha.sum() > 1e3 else near.alpha
-        solved[i, j] = solve_problem(
-            problem, start, c, tol=tol, max_iter=max_iter, c_neg=minus
-        )
+        solved[i, j] = solve_problem(problem, start, c, tol=tol, max_iter=max_iter, c_neg=minus)
     return list(solved.values())
 
 

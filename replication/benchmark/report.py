@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from replication import results
 from replication.benchmark.contestants import (
     CLARABEL,
     COLD,
@@ -25,7 +26,7 @@ LARGE = 1000  # the size at which costs in factorisations are asked for
 
 def read(path: str | Path) -> pd.DataFrame:
     """The table with ``solved`` as True, False or missing (not run, or not a solve)."""
-    table = pd.read_csv(path)
+    table = results.read(Path(path))
     table["solved"] = (
         table["solved"].astype("string").str.lower().map({"true": True, "false": False})
     )

@@ -33,7 +33,8 @@ from replication.benchmark.problems import (
 )
 from replication.paper import SETTINGS
 from replication.provenance import package_versions, processor
-from replication.results import write_record
+from replication.results import read_record, write_record
+from replication.store import ResultsError
 
 SOLVED_GAP = 1e-6
 KEY = ("experiment", "contestant", "setting", "n", "p", "c", "c_neg")
@@ -116,6 +117,13 @@ def run(
     """
     plan = PROFILES[profile] if isinstance(profile, str) else profile
     path = Path(output)
+    name = profile if isinstance(profile, str) else "own"
+    before = (read_record(path) or {}).get("signature", {}).get("benchmark", name)
+    if before != name:
+        raise ResultsError(
+            f"{path.name} in the folder {path.parent.name} holds the profile {before!r}, which "
+            f"{name!r} does not replace: write to another file with --output"
+        )
     path.parent.mkdir(parents=True, exist_ok=True)
     done = _keys(path) if resume and path.exists() else set()
     measurements = [
@@ -137,7 +145,6 @@ def run(
                 if _key(row) not in done:
                     writer.writerow(row | environment)
             file.flush()
-    name = profile if isinstance(profile, str) else "own"
     write_record(
         path,
         command=f"python -m replication bench --profile {name}",

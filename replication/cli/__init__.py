@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from importlib import import_module
 
 import typer
@@ -20,4 +22,7 @@ def build() -> typer.Typer:
 
 def main() -> None:
     """Entry point of ``python -m replication``."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a console of Windows has no letter for all
+            stream.reconfigure(errors="replace")
     build()()

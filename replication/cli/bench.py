@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from replication.cli._errors import sentences
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -45,12 +47,11 @@ def register(app: typer.Typer) -> None:
         if output is None:
             folder = Path("results" if profile == "full" else "_build")
             output = folder / "benchmark.csv"
-        if not report:
-            benchmark.run(profile, output, resume=resume)
-        elif not output.exists():
-            raise typer.BadParameter(f"there is no table {output} to report", param_hint="--output")
-        table = benchmark.read(output)
-        typer.echo(benchmark.report(table))
+        with sentences():
+            if not report:
+                benchmark.run(profile, output, resume=resume)
+            table = benchmark.read(output)
+            typer.echo(benchmark.report(table))
         if plots is not None:
             from replication.benchmark.plots import save_all
 
@@ -61,8 +62,7 @@ def register(app: typer.Typer) -> None:
 def _scale(output: Path, report: bool) -> None:
     """Large problems: every row of the table in one run (``benchmark.scale``)."""
     from replication.benchmark import scale
-    from replication.results import read_table
+    from replication.results import read
 
-    if report and not output.exists():
-        raise typer.BadParameter(f"there is no table {output} to report", param_hint="--output")
-    typer.echo(scale.summary(read_table(output) if report else scale.run(output)))
+    with sentences():
+        typer.echo(scale.summary(read(output) if report else scale.run(output)))

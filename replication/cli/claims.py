@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from replication.cli._errors import sentences
+
 
 def register(app: typer.Typer) -> None:
     """Add the command to the main application."""
@@ -21,32 +23,40 @@ def register(app: typer.Typer) -> None:
         ] = False,
     ) -> None:
         """List the paper's claims with their verdicts."""
-        from replication.claims import LedgerError, judge, markdown_cards, read_ledger
-        from replication.claims.ledger import finding
-        from replication.notebooks import NotebookError, project_root
+        from replication.claims import LedgerError
+        from replication.notebooks import NotebookError
 
-        try:
-            ledger = read_ledger(project_root() / "claims.yml")
-        except (LedgerError, NotebookError) as error:
-            typer.echo(str(error), err=True)
-            raise typer.Exit(1) from None
-        chosen = [claim for claim in ledger if only in (None, claim.id)]
-        if not chosen:
-            typer.echo(f"There is no claim {only!r}.", err=True)
-            raise typer.Exit(1)
-        if markdown:
-            typer.echo(markdown_cards(chosen))
-            return
-        changed = 0
-        for claim in chosen:
-            if not check:
-                typer.echo(f"{claim.verdict:<15} {claim.id:<28} {claim.claim} ({claim.location})")
-                continue
-            outcome = judge(claim)
-            same = outcome.verdict == claim.verdict
-            changed += not same
-            note = "" if same else f"  LEDGER SAYS {claim.verdict}"
-            typer.echo(f"{outcome.verdict:<15} {claim.id:<28} {finding(claim, outcome)}{note}")
-        if check:
-            typer.echo(f"{len(chosen)} claims, {changed} verdicts no longer follow")
+        with sentences():
+            try:
+                changed = _show(check, only, markdown)
+            except (LedgerError, NotebookError) as error:
+                raise ValueError(str(error)) from error
             raise typer.Exit(int(changed > 0))
+
+
+def _show(check: bool, only: str | None, markdown: bool) -> int:
+    """Print the claims that were asked for; how many verdicts differ from the ledger."""
+    from replication.claims import judge, markdown_cards, read_ledger
+    from replication.claims.ledger import finding
+    from replication.notebooks import project_root
+
+    root = project_root()
+    chosen = [one for one in read_ledger(root / "claims.yml") if only in (None, one.id)]
+    if not chosen:
+        raise ValueError(f"there is no claim {only!r}")
+    if markdown:
+        typer.echo(markdown_cards(chosen, root))
+        return 0
+    changed = 0
+    for claim in chosen:
+        if not check:
+            typer.echo(f"{claim.verdict:<15} {claim.id:<28} {claim.claim} ({claim.location})")
+            continue
+        outcome = judge(claim)
+        same = outcome.verdict == claim.verdict
+        changed += not same
+        note = "" if same else f"  LEDGER SAYS {claim.verdict}"
+        typer.echo(f"{outcome.verdict:<15} {claim.id:<28} {finding(claim, outcome)}{note}")
+    if check:
+        typer.echo(f"{len(chosen)} claims, {changed} verdicts no longer follow")
+    return changed

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from replication.cli._errors import sentences
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -30,7 +32,8 @@ def register(app: typer.Typer) -> None:
         table = study.summary(rows)
         typer.echo(table.to_string(index=False))
         if save is not None:
-            study.save(table, save / "fuzz.csv", problems)
+            with sentences():
+                study.save(table, save / "fuzz.csv", problems)
         bad = rows[rows["wrong"] | (rows["error"] != "")]
         silent = int(table["unwarned"].sum())
         share = float((rows["status"] == "not-converged").mean())

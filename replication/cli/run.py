@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import shlex
 import tempfile
 import time
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from replication.cli._errors import sentences
+
 if TYPE_CHECKING:
     import pandas as pd
+
+    from replication.methods import Method
+    from replication.own import OwnSet
+    from replication.protocol import Options
+
+HURTS = 2.0
+"""AUC points from which on standardised rows are called better than rows of unit norm."""
 
 
 class Setting(StrEnum):
@@ -44,42 +52,55 @@ def _settings(setting: Setting) -> list[str]:
     return ["pure", "negatives"] if setting is Setting.both else [setting.value]
 
 
-@contextmanager
-def _plain_errors(folder: Path | None = None) -> Iterator[None]:
-    """Show expected errors as one message and exit code 1, warnings as one line each.
+@dataclass(frozen=True)
+class Asked:
+    """What a run was asked for; ``words`` are its options as a record repeats them."""
 
-    Ctrl-C says how to go on: finished tasks are in the folder, if the run has one.
-    """
-    from replication.backends import WorkerLost
-    from replication.runner import RunFailed
-    from replication.store import ResultsError
+    names: list[str]
+    own: dict[str, OwnSet]
+    methods: dict[str, list[Method]]
+    options: Options
+    trials: int | None
+    place: Path
+    save: Path | None
+    everything: bool
+    from_scratch: bool
+    quiet: bool
+    words: list[str]
+    runner: dict[str, Any]
 
-    def show(message: Warning | str, *details: Any, **more: Any) -> None:
-        typer.echo(f"warning: {message}", err=True)
-
-    try:
-        with warnings.catch_warnings():
-            warnings.showwarning = show
-            yield
-    except (ResultsError, RunFailed, WorkerLost, ValueError, OSError, KeyError) as error:
-        text = str(error.args[0]) if isinstance(error, KeyError) else str(error)
-        typer.echo(f"error: {text}", err=True)
-        raise typer.Exit(code=1) from error
-    except KeyboardInterrupt:
-        hint = f"finished tasks are in {folder}: the same command goes on from there"
-        if folder is None:
-            hint = "nothing was kept; with --folder NAME an interrupted run goes on where it was"
-        typer.echo(f"\nstopped; {hint}", err=True)
-        raise typer.Exit(code=130) from None
+    def command(self, *which: str, default: int) -> str:
+        """The command that makes a table of this run again, without paths of this machine."""
+        trials = ["--trials", str(self.trials)] if self.trials not in (None, default) else []
+        place = [] if self.save is None else ["--save", self.save.name]
+        return shlex.join(
+            ["python", "-m", "replication", "run", *self.words, *which, *trials, *place]
+        )
 
 
 def run(
     dataset: Annotated[
-        list[str] | None, typer.Option(help="Data set, by id or name; may be repeated.")
+        list[str] | None,
+        typer.Option(help="Data set, by id, name or CSV file of your own; may be repeated."),
     ] = None,
     everything: Annotated[
         bool, typer.Option("--all", help="All data sets that are available here.")
     ] = False,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(help="A detector beside the paper's, package.module:Class; may be repeated."),
+    ] = None,
+    grid: Annotated[
+        Path | None, typer.Option(help="YAML or JSON file with the grid of --method.")
+    ] = None,
+    label: Annotated[
+        str | None,
+        typer.Option(help="Column with the class in a CSV file; if not given, the last."),
+    ] = None,
+    target: Annotated[str | None, typer.Option(help="The class to describe in a CSV file.")] = None,
+    unit_norm: Annotated[
+        bool, typer.Option(help="Scale every row to unit norm, as the paper does.")
+    ] = True,
     setting: Annotated[Setting, typer.Option(help="Which experiment.")] = Setting.both,
     study: Annotated[
         list[str] | None,
@@ -119,80 +140,170 @@ def run(
     """Run the paper's experiments and show them beside the printed values.
 
     Named data sets are computed afresh; with --all, what results/ holds for the same options is
-    taken over unless --from-scratch is given. Example:
-    python -m replication run --dataset D7 --setting pure.
+    taken over unless --from-scratch is given, and so are the paper's methods beside one of your
+    own. Examples:
+    python -m replication run --dataset D7 --setting pure,
+    python -m replication run --dataset my.csv --target normal --method my_module:MyDetector.
     """
     from lpsvdd import datasets
-    from replication import anomaly_sets
     from replication import experiment as experiments
     from replication.backends import make_backend
+    from replication.protocol import Options
 
-    with _plain_errors(folder):
+    with sentences(folder):
         if source is not None:
+            from replication import anomaly_sets
+
             anomaly_sets.use(source)
         if everything == bool(dataset):
             raise ValueError("name data sets with --dataset, or take all with --all")
-        names = (
-            experiments.available() if everything else [datasets.find(n).id for n in dataset or []]
-        )
+        files = [Path(name) for name in dataset or [] if name.lower().endswith(".csv")]
+        if study and (files or method or not unit_norm):
+            raise ValueError("a study has its own methods, data sets and options")
+        if (label or target) and not files:
+            raise ValueError("--label and --target are for a CSV file of your own")
+        if grid is not None and len(method or []) != 1:
+            raise ValueError("--grid is the grid of one --method")
+        settings = _settings(setting)
+        own, methods = _brought(files, label, target, method or [], grid, settings)
+        names = experiments.available()
+        if not everything:
+            known = [name for name in dataset or [] if not name.lower().endswith(".csv")]
+            names = [*(datasets.find(name).id for name in known), *own]
         for name in names:
-            datasets.load(name)  # what is missing or damaged shows before anything is computed
-        arguments: dict[str, Any] = {
-            "backend": make_backend(backend.value, jobs, scheduler),
-            "recompute": from_scratch or not everything,
-            "progress": not quiet,
-        }
+            if name not in own:
+                datasets.load(name)  # what is missing or damaged shows before anything is computed
+        words = ["--all"] if everything else []
+        for name in [] if everything else names:
+            words += ["--dataset", f"{name}.csv" if name in own else name]
+        for text in method or []:
+            words += ["--method", text]
+        for option, value in {"--grid": grid, "--label": label, "--target": target}.items():
+            words += [] if value is None else [option, Path(value).name]
         with tempfile.TemporaryDirectory() as scratch:
-            place = folder or Path(scratch)
-            if study:
-                for one in study:
-                    chosen = None if everything else names
-                    _study(one, chosen, trials, place / one, arguments, save, quiet)
-                return
-            good = [
-                _paper(one, names, trials, place / one, arguments, save, compare, quiet)
-                for one in _settings(setting)
-            ]
+            asked = Asked(
+                names=names,
+                own=own,
+                methods=methods,
+                options=Options(unit_norm=unit_norm),
+                trials=trials,
+                place=folder or Path(scratch),
+                save=save,
+                everything=everything,
+                from_scratch=from_scratch,
+                quiet=quiet,
+                words=words + ([] if unit_norm else ["--no-unit-norm"]),
+                runner={
+                    "backend": make_backend(backend.value, jobs, scheduler),
+                    "progress": not quiet,
+                },
+            )
+            for one in study or []:
+                _study(one, asked)
+            good = [] if study else [_paper(one, asked, compare) for one in settings]
         absent = [name for name in experiments.all_datasets() if everything and name not in names]
-        if absent:
+        if absent and not study:
             typer.echo(f"not run, to be supplied by the user: {', '.join(absent)}")
     if not all(good):
         raise typer.Exit(code=1)
 
 
-def _paper(
-    setting: str,
-    names: list[str],
-    trials: int | None,
-    folder: Path,
-    arguments: dict[str, Any],
-    save: Path | None,
-    compare: bool,
-    quiet: bool,
-) -> bool:
+def _brought(
+    files: list[Path],
+    label: str | None,
+    target: str | None,
+    methods: list[str],
+    grid: Path | None,
+    settings: list[str],
+) -> tuple[dict[str, OwnSet], dict[str, list[Method]]]:
+    """Data sets and methods of the user's own; most runs have none and import nothing for them."""
+    if not (files or methods):
+        return {}, {setting: [] for setting in settings}
+    from replication.own import find_methods, read_grid, read_set
+
+    own = {one.name: one for one in (read_set(path, label, target) for path in files)}
+    if len(own) < len(files):
+        raise ValueError("two CSV files have the same name")
+    return own, find_methods(methods, settings, None if grid is None else read_grid(grid))
+
+
+def _paper(setting: str, asked: Asked, compare: bool) -> bool:
     """Run one setting, show it, save it; False if a comparison was asked for and fails."""
+    import pandas as pd
+
     from replication import experiment as experiments
-    from replication import tables
+    from replication.paper import TRIALS
+    from replication.results import refuse_smaller, save_table
 
     start = time.perf_counter()
-    count = experiments.SPLITS[setting] if trials is None else trials
-    table = experiments.experiment(setting, names=names, trials=count, folder=folder, **arguments)
+    extra = asked.methods[setting]
+    default = TRIALS if asked.own or extra else experiments.SPLITS[setting]
+    count = default if asked.trials is None else asked.trials
+    methods = experiments.paper_methods(setting)
+    signature = experiments.signature(setting, asked.options, [*methods, *extra])
+    if asked.save is not None:
+        path = asked.save / f"{setting}.csv"
+        refuse_smaller(path, names=asked.names, trials=count, signature=signature)
+    common = {"names": asked.names, "trials": count, "options": asked.options, "own": asked.own}
+    stored = not asked.from_scratch and (asked.everything or bool(extra))
+    table = rerun = experiments.experiment(
+        setting, folder=asked.place / setting, recompute=not stored, **common, **asked.runner
+    )
+    if extra:
+        place = asked.place / f"{setting}-own"
+        mine = experiments.experiment(
+            setting, methods=extra, folder=place, recompute=True, **common, **asked.runner
+        )
+        table = pd.concat([table, mine], ignore_index=True)
     seconds = time.perf_counter() - start
-    if save is not None:
-        experiments.save(table, setting, save, wall_seconds=round(seconds, 1))
-    if not quiet:
+    if asked.save is not None:
+        command = asked.command("--setting", setting, default=default)
+        files = {name: one.sha256 for name, one in asked.own.items()}
+        further = {"wall_seconds": round(seconds, 1)} | ({"files": files} if files else {})
+        save_table(table, path, command=command, signature=signature, **further)
+    if not asked.quiet:
+        from replication import tables
+
         typer.echo(tables.render(table, setting))
         typer.echo("\n".join(experiments.time_per_dataset(table)))
+    if asked.own:
+        typer.echo("\n".join(_unit_norm_hint(setting, table, count, asked)))
     typer.echo(f"{setting}: {len(table)} rows in {seconds:.1f} s")
-    return _agreement(table, setting) if compare else True
+    return _agreement(rerun[~rerun["dataset"].isin(asked.own)], setting) if compare else True
+
+
+def _unit_norm_hint(setting: str, table: pd.DataFrame, trials: int, asked: Asked) -> list[str]:
+    """What the paper's unit norm does to a user's sets, seen by l2-SVDD on the same splits."""
+    from replication import experiment as experiments
+    from replication.protocol import Options
+
+    method = next(m for m in experiments.paper_methods(setting) if m.name.startswith("l2-"))
+    unit_norm = asked.options.unit_norm
+    other = experiments.experiment(
+        setting, names=list(asked.own), trials=trials, methods=[method], own=asked.own,
+        options=Options(unit_norm=not unit_norm), recompute=True, **asked.runner,
+    )  # fmt: skip
+    both = [
+        rows[rows["method"] == method.name].groupby("dataset")["auc"].mean()
+        for rows in ((table, other) if unit_norm else (other, table))
+    ]
+    lines = []
+    for name in asked.own:
+        unit, plain = (means[name] for means in both)
+        text = f"{name}, {method.name}: {unit:.1f} with rows of unit norm, as in the paper; "
+        text += f"{plain:.1f} with rows that are only standardised"
+        if plain - unit > HURTS and unit_norm:
+            text += ". The unit norm hurts here: --no-unit-norm leaves it out"
+        lines.append(text)
+    return lines
 
 
 def _agreement(table: pd.DataFrame, setting: str) -> bool:
     """Compare with the committed table, list what differs, and say whether enough agrees."""
     from replication import experiment as experiments
-    from replication.results import stored_table
+    from replication.results import read
 
-    found = experiments.compare(stored_table(setting), table)
+    found = experiments.compare(read(setting), table)
     typer.echo(
         f"{setting}: {found.within} of {found.rows} rows within {experiments.TOLERANCE} AUC points "
         f"of results/{setting}.csv ({100 * found.share:.2f} %)"
@@ -202,24 +313,28 @@ def _agreement(table: pd.DataFrame, setting: str) -> bool:
     return found.share >= experiments.REQUIRED_SHARE
 
 
-def _study(
-    name: str,
-    names: list[str] | None,
-    trials: int | None,
-    folder: Path,
-    arguments: dict[str, Any],
-    save: Path | None,
-    quiet: bool,
-) -> None:
+def _study(name: str, asked: Asked) -> None:
     """Run one deciding experiment; save it or show it."""
-    from replication.studies import run_study, save_study
+    from replication.results import refuse_smaller
+    from replication.studies import find_study, names_here, run_study, save_study
 
     start = time.perf_counter()
-    table = run_study(name, names=names, trials=trials, folder=folder, **arguments)
-    seconds = time.perf_counter() - start
-    if save is not None:
-        save_study(name, table, save, wall_seconds=round(seconds, 1))
-    elif not quiet:
+    one = find_study(name)
+    names = None if asked.everything else asked.names
+    count = one.trials if asked.trials is None else asked.trials
+    if asked.save is not None:
+        covered = names_here(one) if names is None else names
+        path = asked.save / f"{name}.csv"
+        refuse_smaller(path, names=covered, trials=count, signature=one.signature())
+    table = run_study(
+        name, names=names, trials=count, folder=asked.place / name,
+        recompute=asked.from_scratch or not asked.everything, **asked.runner,
+    )  # fmt: skip
+    seconds = round(time.perf_counter() - start, 1)
+    if asked.save is not None:
+        command = asked.command("--study", name, default=one.trials)
+        save_study(name, table, asked.save, trials=count, command=command, wall_seconds=seconds)
+    elif not asked.quiet:
         typer.echo(table.to_string(index=False))
     typer.echo(f"{name}: {len(table)} rows in {seconds:.1f} s")
 
@@ -237,11 +352,11 @@ def tables(
     """Show the committed results in the paper's layout, beside the printed values."""
     from lpsvdd import datasets
     from replication import tables as layout
-    from replication.results import stored_table
+    from replication.results import read
 
-    with _plain_errors():
+    with sentences():
         for one in _settings(setting):
-            rows = stored_table(one, results)
+            rows = read(one if results is None else results / f"{one}.csv")
             if dataset:
                 ids = [datasets.find(name).id for name in dataset]
                 rows = rows[rows["dataset"].isin(ids)]

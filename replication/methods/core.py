@@ -19,6 +19,7 @@ class SplitKernels:
 
     ``K`` (n, n), ``y`` (n,) of +1 and -1, ``K_eval`` (m, n), ``diag`` (n,), ``diag_eval`` (m,), and
     the training inputs ``X`` (n, d), or None where only kernels exist: then distances come from K.
+    ``X_eval`` (m, d) and ``seed`` serve methods that know nothing of kernels.
     """
 
     K: np.ndarray
@@ -27,6 +28,8 @@ class SplitKernels:
     diag: np.ndarray
     diag_eval: np.ndarray
     X: np.ndarray | None = None
+    X_eval: np.ndarray | None = None
+    seed: int = 0
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,8 @@ class ScoredCell:
 
     ``scores`` (m,): higher = more normal; None where the cell has no solution. ``gap``: relative
     duality gap of iterative methods, NaN for closed forms. ``status``: "optimal" (certified),
-    "not-converged" (scores are there, the gap says how far off), "closed form", or "infeasible".
+    "not-converged" (scores are there, the gap says how far off), "closed form", "as fitted" (a
+    method that has no certificate), or "infeasible".
     ``resolution``: the relative difference below which two scores mean the same.
     """
 
@@ -52,7 +56,7 @@ class Method:
 
     ``make(params)`` is the scikit-learn estimator of a cell; further keyword arguments (kernel,
     gamma, ...) go to its constructor. ``path(kernels, grid)`` solves a whole grid on one kernel and
-    gives one `ScoredCell` per entry, in order.
+    gives one `ScoredCell` per entry, in order. ``origin`` is the class of a user's own method.
     """
 
     name: str
@@ -60,6 +64,7 @@ class Method:
     make: Callable[..., Any]
     grid: Sequence[Params]
     path: Callable[[SplitKernels, Sequence[Params]], list[ScoredCell]]
+    origin: str = ""
 
     def run(self, kernels: SplitKernels) -> list[ScoredCell]:
         """Solve the grid."""

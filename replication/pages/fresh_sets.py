@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from lpsvdd.selection._search import WIDTHS
-from replication import keel
+from replication import anomaly_sets
 from replication.figures import panels
 from replication.pages import Facts
 from replication.pages.tuning import (
@@ -78,7 +78,7 @@ def lead(rows: pd.DataFrame, other: str, own: str = OWN) -> pd.Series:
 
 def in_reading(values: pd.Series, reading: str) -> pd.Series:
     """The tasks that read their classes that way; a split that the plan does not have."""
-    return values[[keel.find(name).reading == reading for name in values.index]]
+    return values[[anomaly_sets.find(name).reading == reading for name in values.index]]
 
 
 # -- the criterion ---------------------------------------------------------------------------------
@@ -151,8 +151,8 @@ def fresh_facts(
     facts: Facts = {
         "fresh_tasks": len(table),
         "fresh_clusters": len({cluster_of(name) for name in table.index}),
-        "fresh_largest": len(in_reading(table[OWN], keel.LARGEST)),
-        "fresh_smallest": len(in_reading(table[OWN], keel.SMALLEST)),
+        "fresh_largest": len(in_reading(table[OWN], anomaly_sets.LARGEST)),
+        "fresh_smallest": len(in_reading(table[OWN], anomaly_sets.SMALLEST)),
         "fresh_splits": int(rows["trial"].nunique()),
         "fresh_auc": f"{table[OWN].mean():.1f}",
         "fresh_closest": table.mean().drop([OWN, *table.filter(regex="^p = ")]).idxmax(),
@@ -176,9 +176,9 @@ def fresh_facts(
     nn, svm = lead(rows, NEIGHBOURS), lead(rows, SVM)
     facts |= {
         "fresh_wins_nn": int((nn > 0).sum()),
-        "fresh_nn_largest": worded(cluster_interval(in_reading(nn, keel.LARGEST))),
-        "fresh_svm_largest": worded(cluster_interval(in_reading(svm, keel.LARGEST))),
-        "fresh_svm_smallest": worded(cluster_interval(in_reading(svm, keel.SMALLEST))),
+        "fresh_nn_largest": worded(cluster_interval(in_reading(nn, anomaly_sets.LARGEST))),
+        "fresh_svm_largest": worded(cluster_interval(in_reading(svm, anomaly_sets.LARGEST))),
+        "fresh_svm_smallest": worded(cluster_interval(in_reading(svm, anomaly_sets.SMALLEST))),
     }
     rests = robustness(lost[SUM] - lost[CHOSEN])
     facts["fresh_more_sum_highest"] = signed(rests.highest)

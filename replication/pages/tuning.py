@@ -15,7 +15,7 @@ import pandas as pd
 
 from lpsvdd.plots import PALETTE
 from lpsvdd.selection._search import WIDTHS
-from replication.adbench import design_half
+from replication.anomaly_sets import design_half
 from replication.criteria import CRITERIA
 from replication.figures import panels
 from replication.pages import Facts

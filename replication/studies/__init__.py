@@ -15,10 +15,10 @@ from typing import Any
 
 import pandas as pd
 
-from replication.backends import SERIAL, Dask, Local, Serial
+from replication.backends import SERIAL, Backend
 from replication.experiment import all_datasets, available, expected_cost
 from replication.protocol import Task
-from replication.results import read_record, read_table, results_folder, save_table
+from replication.results import read, read_record, results_folder, save_table
 from replication.runner import HasKey, run
 from replication.store import differences
 from replication.studies.common import VariantTask
@@ -44,7 +44,7 @@ def _committed(one: Study, names: Sequence[str] | None, trials: int) -> pd.DataF
         return None
     if differences(stored["signature"], json.loads(json.dumps(wanted))):
         return None
-    table = read_table(path)
+    table = read(path)
     if names is None:
         return table
     if not set(names) <= set(table["dataset"]):
@@ -52,12 +52,25 @@ def _committed(one: Study, names: Sequence[str] | None, trials: int) -> pd.DataF
     return table[table["dataset"].isin(names)].reset_index(drop=True)
 
 
+def find_study(name: str) -> Study:
+    """The study of that name."""
+    if name not in STUDIES:
+        raise KeyError(f"unknown experiment {name!r}: expected one of {', '.join(STUDIES)}")
+    return STUDIES[name]
+
+
+def names_here(one: Study) -> list[str]:
+    """Data sets of a study that are available on this machine."""
+    absent = set(all_datasets()) - set(available())
+    return [name for name in one.names if name not in absent]
+
+
 def run_study(
     name: str,
     *,
     names: Sequence[str] | None = None,
     trials: int | None = None,
-    backend: Serial | Local | Dask = SERIAL,
+    backend: Backend = SERIAL,
     folder: str | Path | None = None,
     recompute: bool = False,
     progress: bool = True,
@@ -71,18 +84,14 @@ def run_study(
         far as the data sets are available here
     backend, folder, recompute, progress : as in ``experiment``
     """
-    if name not in STUDIES:
-        raise KeyError(f"unknown experiment {name!r}: expected one of {', '.join(STUDIES)}")
-    one = STUDIES[name]
+    one = find_study(name)
     count = one.trials if trials is None else trials
     stored = None if recompute else _committed(one, names, count)
     if stored is not None:
         return stored
-    absent = set(all_datasets()) - set(available())
-    wanted = [n for n in one.names if n not in absent] if names is None else list(names)
     rows = run(
         one.job,
-        one.tasks(wanted, count),
+        one.tasks(list(names_here(one) if names is None else names), count),
         signature=one.signature() | {"trials": count},
         folder=folder,
         backend=backend,
@@ -92,15 +101,24 @@ def run_study(
     return one.finish(pd.DataFrame(rows))
 
 
-def save_study(name: str, table: pd.DataFrame, folder: Path, **further: Any) -> None:
-    """Write the table of an experiment run with its default size, and its provenance record."""
+def save_study(
+    name: str,
+    table: pd.DataFrame,
+    folder: Path,
+    *,
+    trials: int | None = None,
+    command: str | None = None,
+    **further: Any,
+) -> None:
+    """Write the table of an experiment, by default one of its full size, and its record."""
+    one = STUDIES[name]
     if "dataset" in table:
         further["datasets"] = sorted(set(table["dataset"]))
     save_table(
         table,
         folder / f"{name}.csv",
-        command=f"python -m replication run --all --study {name} --save results",
-        signature=STUDIES[name].signature(),
-        question=STUDIES[name].question,
+        command=command or f"python -m replication run --all --study {name} --save results",
+        signature=one.signature() | {"trials": trials or one.trials},
+        question=one.question,
         **further,
     )

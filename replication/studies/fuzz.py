@@ -23,7 +23,8 @@ from tqdm import tqdm
 
 from lpsvdd import solve, solve_path
 from lpsvdd.solver import Solution
-from replication.results import save_table
+from replication.results import read_record, save_table
+from replication.store import ResultsError
 from replication.studies.fuzz_judge import Case, Verdict, judge
 
 MOST_POINTS = 40
@@ -33,6 +34,7 @@ EXPONENTS = (
 KERNELS = ("rbf", "linear", "poly", "rank one", "identity")
 DECADES = (-8.0, 8.0)  # of the costs
 SEED = 20_260_726
+PROBLEMS = 10_000
 NOT_CONVERGED_AT_MOST = 0.01
 COLUMNS = (
     "kernel", "negatives", "solutions", "optimal", "radius_zero", "not_converged", "unwarned",
@@ -190,11 +192,18 @@ def summary(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def save(table: pd.DataFrame, path: Path, problems: int) -> None:
-    """Write the counts and their record."""
+    """Write the counts and their record; fewer problems do not replace the counts of more."""
+    before = (read_record(path) or {}).get("signature", {}).get("problems", 0)
+    if problems < before:
+        raise ResultsError(
+            f"{path.name} in the folder {path.parent.name} counts {before:,} problems, which "
+            f"{problems:,} do not replace. Save to another folder."
+        )
+    some = "" if problems == PROBLEMS else f"--problems {problems} "
     save_table(
         table,
         path,
-        command="python -m replication fuzz --save results",
+        command=f"python -m replication fuzz {some}--save {path.parent.name}",
         signature={
             "study": "fuzz",
             "problems": problems,

@@ -9,6 +9,7 @@ r"""Hypotheses about printed numbers, each tested on what was not used to form i
 from __future__ import annotations
 
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,11 +21,11 @@ from replication.experiment import all_datasets, paper_methods
 from replication.methods import METHODS, ScoredCell, SplitKernels
 from replication.methods.paths import centre_cell, svdd_path
 from replication.paper import COSTS, EXPONENTS, SETTINGS
-from replication.protocol import Task, split, trial_seed
+from replication.protocol import Task
 from replication.store import Row
 from replication.studies.common import VariantTask, contestant_rows
 from replication.studies.study import FRESH, splits, study
-from replication.trial import chosen, judge, outcome, prepare, prepare_rows
+from replication.trial import chosen, judge, outcome, prepare
 
 DENSITIES = (
     "1 - d/max",
@@ -124,6 +125,13 @@ def fixed_cost(task: Task) -> list[Row]:
     return [{"setting": task.setting} | row for row in contestant_rows(task, judged)]
 
 
+class Draw(NamedTuple):
+    """Waveforms, and +1 for those of the target class."""
+
+    X: np.ndarray
+    y: np.ndarray
+
+
 def waveform_tasks(names: list[str], trials: int) -> list[VariantTask]:
     """Every class as target, in every draw, with and without negatives."""
     return [
@@ -148,15 +156,8 @@ def waveforms(variant: VariantTask) -> list[Row]:
     task = variant.task
     _, target, _, draw = variant.variant.split()
     X, labels = waveform(seed=1000 + int(draw))
-    y = np.where(labels == target, 1, -1)
-    parts = split(y, f"waveform {draw}", task.trial)
-    train = parts.train if task.setting == "negatives" else parts.train[y[parts.train] == 1]
-    trial = prepare_rows(
-        (X[train], y[train]),
-        (X[parts.validation], y[parts.validation]),
-        (X[parts.test], y[parts.test]),
-        seed=trial_seed(f"waveform {draw}", task.trial),
-    )
+    drawn = Draw(X, np.where(labels == target, 1, -1))
+    trial = prepare(Task(f"waveform {draw}", task.setting, task.trial), data=drawn)
     head = {"dataset": "D8", "setting": task.setting, "target": target, "draw": int(draw)}
     return [
         head | {"trial": task.trial, "method": method.name}

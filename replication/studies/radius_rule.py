@@ -19,9 +19,8 @@ from functools import partial
 import numpy as np
 
 from lpsvdd.solver import solve, solve_path
-from replication.methods import METHODS, ScoredCell, SplitKernels
+from replication.methods import METHODS, ScoredCell, SplitKernels, kernel_weights
 from replication.methods.paths import centre_cell
-from replication.methods.registry import kernel_weights
 from replication.paper import COSTS, EXPONENTS
 from replication.protocol import Task
 from replication.store import Row

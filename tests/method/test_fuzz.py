@@ -61,7 +61,8 @@ def test_the_counts_are_of_the_rows_and_their_record_names_the_command(rows, tmp
     assert (ended == table["solutions"]).all()
     fuzz.save(table, tmp_path / "fuzz.csv", NUMBER)
     record = read_record(tmp_path / "fuzz.csv")
-    assert record["command"] == "python -m replication fuzz --save results"
+    wanted = f"python -m replication fuzz --problems {NUMBER} --save {tmp_path.name}"
+    assert record["command"] == wanted
     assert record["signature"]["problems"] == NUMBER
 
 

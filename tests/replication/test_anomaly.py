@@ -1,4 +1,4 @@
-"""The anomaly sets: records, halves, and files that are not what they should be."""
+"""The studies on anomaly sets: splits, contestants, criteria, grid, on one made-up set."""
 
 from __future__ import annotations
 
@@ -7,88 +7,11 @@ import hashlib
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
-from replication import adbench
-from replication.cli import build
+from replication import anomaly_sets
 from replication.studies import anomaly as study
 from replication.studies import novelty
 from replication.studies.novelty import AnomalyTask
-
-
-def test_records_and_clusters():
-    assert len(adbench.SETS) == 22
-    assert (
-        len({one.name for one in adbench.SETS}) == len({one.sha256 for one in adbench.SETS}) == 22
-    )
-    assert adbench.find("satimage-2").cluster == adbench.find("landsat").cluster == "satellite"
-    assert adbench.find("Cardiotocography").cluster == "cardio"
-    assert len({one.cluster for one in adbench.SETS}) == 19
-    with pytest.raises(KeyError, match="unknown anomaly set"):
-        adbench.find("moon")
-
-
-def test_the_halves_are_those_of_the_plan_and_part_no_cluster():
-    design = adbench.design_half()
-    assert design == {
-        "Pima", "skin", "Lymphography", "wine", "campaign", "cover", "vertebral", "InternetAds",
-        "Stamps", "cardio", "Cardiotocography",
-    }  # fmt: skip
-    held_out = {one.cluster for one in adbench.SETS if one.name not in design}
-    assert not held_out & {adbench.find(name).cluster for name in design}
-
-
-def test_a_folder_has_to_be_named(monkeypatch, tmp_path):
-    monkeypatch.delenv(adbench.VARIABLE, raising=False)
-    assert adbench.present() == []
-    with pytest.raises(adbench.AnomalyDataError, match=adbench.VARIABLE):
-        adbench.load("wine")
-    with pytest.raises(adbench.AnomalyDataError, match="no folder"):
-        adbench.place(tmp_path / "none")
-
-
-def test_a_clone_or_its_folder_may_be_named(tmp_path):
-    assert adbench.place(tmp_path) == tmp_path
-    inside = tmp_path / "adbench" / "datasets" / "Classical"
-    inside.mkdir(parents=True)
-    assert adbench.place(tmp_path) == adbench.place(inside) == inside
-
-
-def test_the_command_takes_the_folder_and_says_in_one_line_what_is_missing(monkeypatch, tmp_path):
-    monkeypatch.setenv(adbench.VARIABLE, "")  # restored after the test, whatever the command sets
-    study_options = ["run", "--all", "--study", "anomaly_grid", "--from-scratch", "--quiet"]
-    for options, said in (
-        ([], "clone github.com/Minqi824/ADBench"),
-        (["--from", str(tmp_path / "none")], "there is no folder"),
-        (["--from", str(tmp_path)], "the folder lacks"),
-    ):
-        done = CliRunner().invoke(build(), study_options + options)
-        assert done.exit_code == 1 and "Traceback" not in done.output
-        assert said in " ".join(done.output.split())
-
-
-def test_files_are_recognised_by_their_checksum(monkeypatch, tmp_path):
-    monkeypatch.setenv(adbench.VARIABLE, str(tmp_path))
-    X, y = np.arange(6).reshape(3, 2), np.array([0, 1, 0])
-    path = tmp_path / adbench.find("wine").file
-    with pytest.raises(adbench.AnomalyDataError, match="not in the folder"):
-        adbench.load("wine")
-    np.savez(path, X=X, y=y)
-    with pytest.raises(adbench.AnomalyDataError, match="SHA-256"):
-        adbench.load("wine")
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    small = adbench.AnomalySet(45, "wine", 3, 2, 1, digest)
-    monkeypatch.setattr(adbench, "SETS", (small,))
-    found, anomaly = adbench.load("wine")
-    assert found.dtype == float and np.array_equal(found, X)
-    assert anomaly.tolist() == [False, True, False] and adbench.present() == ["wine"]
-    wrong = adbench.AnomalySet(45, "wine", 4, 2, 1, digest)
-    monkeypatch.setattr(adbench, "SETS", (wrong,))
-    with pytest.raises(adbench.AnomalyDataError, match="size"):
-        adbench.load("wine")
-
-
-# -- the study ------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -99,11 +22,18 @@ def small_set(monkeypatch, tmp_path):
     y = np.repeat([0, 1], [90, 24])
     path = tmp_path / "45_wine.npz"
     np.savez(path, X=X, y=y)
-    one = adbench.AnomalySet(
-        45, "wine", *X.shape, 24, hashlib.sha256(path.read_bytes()).hexdigest()
+    one = anomaly_sets.AnomalySet(
+        45,
+        "wine",
+        path.name,
+        "",
+        "wine",
+        *X.shape,
+        24,
+        hashlib.sha256(path.read_bytes()).hexdigest(),
     )
-    monkeypatch.setenv(adbench.VARIABLE, str(tmp_path))
-    monkeypatch.setattr(adbench, "SETS", (one, adbench.find("cover")))
+    monkeypatch.setenv(anomaly_sets.ADBENCH_VARIABLE, str(tmp_path))
+    monkeypatch.setattr(anomaly_sets, "SETS", (one, anomaly_sets.find("cover")))
     novelty._loaded.cache_clear()
     yield X, y == 1
     novelty._loaded.cache_clear()
@@ -130,7 +60,7 @@ def test_contamination_replaces_training_rows_and_never_tests_on_them(small_set)
     assert (mixed.y == -1).sum() == 24 - 9 and (mixed.y == 1).sum() == 45
     spread = mixed.train.max(axis=0) - mixed.train.mean(axis=0)
     assert mixed.train[-9:, :2].mean() > 1.0 > mixed.train[:-9, :2].mean() and spread[0] > 1.0
-    one = adbench.find("wine")
+    one = anomaly_sets.find("wine")
     assert study.enough_anomalies(one, 20) and not study.enough_anomalies(one, 50)
 
 
@@ -138,10 +68,10 @@ def test_tasks_name_what_is_missing_before_anything_is_computed(small_set, monke
     assert [task.key for task in study.tasks(["wine"], 2)] == ["wine-000-0", "wine-001-0"]
     keys = [task.key for task in study.tasks_with_contamination(["wine"], 1)]
     assert keys == ["wine-000-0", "wine-000-5", "wine-000-10", "wine-000-20"]
-    with pytest.raises(adbench.AnomalyDataError, match="lacks cover"):
+    with pytest.raises(anomaly_sets.AnomalyDataError, match="lacks cover"):
         study.tasks(["wine", "cover"], 1)
-    monkeypatch.delenv(adbench.VARIABLE)
-    with pytest.raises(adbench.AnomalyDataError, match=adbench.VARIABLE):
+    monkeypatch.delenv(anomaly_sets.ADBENCH_VARIABLE)
+    with pytest.raises(anomaly_sets.AnomalyDataError, match=anomaly_sets.ADBENCH_VARIABLE):
         study.tasks(["wine"], 1)
 
 

@@ -227,6 +227,7 @@ def test_resume_measures_only_what_is_missing(table_path, tmp_path):
 
 
 def test_a_contestant_that_hangs_is_stopped_and_the_next_one_still_runs():
+    before = set(multiprocessing.active_children())  # joblib keeps workers of other tests
     with who.Worker() as worker:
         arguments = (who.COLD, 12, "pure", GridCell(2.0, 1.0), 20.0)
         with pytest.raises(KeyError, match="nobody"):  # a mistake here is not a result
@@ -236,7 +237,7 @@ def test_a_contestant_that_hangs_is_stopped_and_the_next_one_still_runs():
         assert stopped.status == "time limit" and stopped.alpha is None
         assert time.perf_counter() - started < 10.0
         assert worker.call("measure", *arguments, limit=60.0).status == "optimal"
-    assert not multiprocessing.active_children()
+    assert set(multiprocessing.active_children()) <= before
 
 
 def test_environment_names_versions_but_no_host_or_folder():

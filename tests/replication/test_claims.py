@@ -32,6 +32,7 @@ from replication.claims import (
 from replication.claims.ledger import THEMES, finding, load_checks, stored
 from replication.claims.typeset import PLAIN_LEFT, evidence_titles, typeset
 from replication.paper import EXPONENTS
+from replication.results import save_table
 
 ROOT = Path(__file__).resolve().parents[2]
 LEDGER = read_ledger(ROOT / "claims.yml")
@@ -128,7 +129,7 @@ def changed(tmp_path, monkeypatch):
             shutil.copytree(ROOT / "results", folder)
         table = pd.read_csv(folder / f"{name}.csv")
         change(table)
-        table.to_csv(folder / f"{name}.csv", index=False)
+        save_table(table, folder / f"{name}.csv", command="a test", signature={})
         monkeypatch.setenv("LPSVDD_RESULTS", str(folder))
 
     return apply

@@ -8,12 +8,12 @@ import pandas as pd
 import pytest
 
 from lpsvdd.selection._search import WIDTHS
-from replication import adbench, keel
+from replication import anomaly_sets
 from replication.pages import fresh_sets as page
 from replication.studies import anomaly as study
 
-FRESH = [one.name for one in keel.SETS]
-SEEN = [one.name for one in adbench.SETS]
+FRESH = [one.name for one in anomaly_sets.KEEL]
+SEEN = [one.name for one in anomaly_sets.ADBENCH]
 METHODS = ("LpSVDDCV", "p = 2", "LpSVDD defaults", "OneClassSVM", "nearest neighbours")
 
 
@@ -95,7 +95,7 @@ def test_facts_are_texts_of_the_tables():
     )
     assert (facts["fresh_tasks"], facts["fresh_clusters"], facts["fresh_splits"]) == (29, 22, 3)
     assert (facts["fresh_largest"], facts["fresh_smallest"]) == (21, 8)
-    one_class = [i for i, one in enumerate(keel.SETS) if one.reading == "largest"]
+    one_class = [i for i, one in enumerate(anomaly_sets.KEEL) if one.reading == "largest"]
     mean = np.mean([7.0 + 0.7 * (i % 2) for i in one_class])
     assert facts["fresh_svm_largest"].startswith(f"+{mean:.1f} ")
     assert facts["fresh_rule_nn"] == facts["fresh_rule_svm"] == "holds"

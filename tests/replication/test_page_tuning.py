@@ -8,12 +8,12 @@ import pandas as pd
 import pytest
 
 from lpsvdd.selection._search import WIDTHS
-from replication.adbench import SETS, design_half
+from replication.anomaly_sets import ADBENCH, design_half
 from replication.criteria import CRITERIA
 from replication.pages import tuning
 from replication.studies import anomaly as study
 
-NAMES = [one.name for one in SETS]
+NAMES = [one.name for one in ADBENCH]
 METHODS = ["LpSVDDCV", "p = 2", "LpSVDD defaults", "OneClassSVM", "nearest neighbours"]
 
 

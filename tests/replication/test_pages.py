@@ -11,6 +11,8 @@ import pytest
 from replication import pages
 from replication.experiment import paper_methods
 from replication.pages import layout, paper_tables
+from replication.printed import printed_matrix
+from replication.results import table_checksum
 from replication.statistics import Interval, paired_interval, worded
 from replication.tables import comparison, method_label
 
@@ -136,7 +138,10 @@ def test_runs_are_named_or_said_to_be_absent(tmp_path, monkeypatch):
     table = pd.DataFrame(
         {"dataset": ["D1"], "method": "GP", "trial": 0, "auc": 50.0, "seconds": 1.0}
     )
-    table.assign(flag="", params="", status="").to_csv(tmp_path / "pure.csv", index=False)
+    path = tmp_path / "pure.csv"
+    table.assign(flag="", params="", status="").to_csv(path, index=False)
+    stored["sha256"] = table_checksum(path)
+    (tmp_path / "pure.provenance.json").write_text(json.dumps(stored))
     assert pages.computed_here("pure", table) == ""
     other = pd.concat([table, table.assign(auc=60.0)])
     assert pages.computed_here("pure", other).startswith("1 of 2 rows shown are stored")
@@ -162,3 +167,15 @@ def test_names_of_close_points_do_not_overlap():
     for i, one in enumerate(boxes):
         for other in boxes[:i]:
             assert not one.shrunk(0.9, 0.9).overlaps(other)
+
+
+def test_the_figure_off_print_shows_here_minus_printed(rows):
+    """D4 and D7: 61.5 and 62.5 here for lp; each dot lies at the AUC here minus the printed one."""
+    extra = [rows[rows["method"] == "KPCA"].assign(method="l2-SVDD")]
+    setting = paper_tables.Setting(pd.concat([rows, *extra]), "pure")
+    ax = paper_tables.draw_off(setting, narrow=False).axes[0]
+    printed = printed_matrix("pure").loc[["D1", "D4", "D7"], "lp-SVDD"]
+    expected = pd.Series({"D1": 61.5, "D4": 62.5, "D7": 63.5}) - printed
+    dots = ax.collections[-1].get_offsets()[:, 0]  # the methods from below, lp on top
+    np.testing.assert_allclose(sorted(dots), sorted(expected), atol=1e-9)
+    assert not np.allclose(sorted(dots), sorted(-expected))

@@ -30,9 +30,9 @@ from replication.protocol import (
     split,
     trial_seed,
 )
-from replication.results import read_record, read_table, save_table
+from replication.results import read, read_record, save_table
 from replication.runner import run
-from replication.store import ResultsError, ResultsWarning
+from replication.store import ResultsError
 from replication.trial import COLUMNS, JudgedCell, chosen_row, judge, prepare, run_trial
 
 CHEAP = [METHODS["pure", name] for name in ("GP", "KPCA", "l1-SVDD", "l2-SVDD")]
@@ -198,7 +198,6 @@ def test_options_refuse_nonsense() -> None:
     ):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             Options(**wrong)
-    assert Options().digest() == DEFAULTS.digest() != Options(seed=1).digest()
 
 
 @pytest.fixture
@@ -219,7 +218,7 @@ RECOGNISABLE = 12.5
 def mark(path: Path, **changes) -> None:
     """Give every row of a table a recognisable value; change entries of its signature."""
     record = read_record(path)
-    marked = read_table(path).assign(auc=RECOGNISABLE)
+    marked = read(path).assign(auc=RECOGNISABLE)
     save_table(marked, path, command="a test", signature=record["signature"] | changes)
 
 
@@ -254,16 +253,18 @@ def test_rows_of_another_computation_are_not_taken(results: Path, entry: str) ->
 
 def test_a_table_that_was_altered_is_not_taken(results: Path) -> None:
     path = results / "pure.csv"
-    read_table(path).assign(auc=RECOGNISABLE).to_csv(path, index=False)
+    read(path).assign(auc=RECOGNISABLE).to_csv(path, index=False)
     arguments = {"names": ["D1"], "trials": 2, "methods": CHEAP[:2], "progress": False}
-    with pytest.warns(ResultsWarning, match=r"pure\.csv is not the file that its record"):
-        assert experiments.experiment("pure", **arguments)["auc"].ne(RECOGNISABLE).all()
+    with pytest.raises(ResultsError, match=r"pure\.csv is not the file that its record"):
+        experiments.experiment("pure", **arguments)
+    afresh = experiments.experiment("pure", **arguments, recompute=True)
+    assert afresh["auc"].ne(RECOGNISABLE).all()
 
 
 def test_a_task_with_a_method_missing_is_computed(results: Path) -> None:
     path = results / "pure.csv"
     mark(path)
-    kept = read_table(path).query("not (trial == 1 and method == 'KPCA')")
+    kept = read(path).query("not (trial == 1 and method == 'KPCA')")
     save_table(kept, path, command="a test", signature=read_record(path)["signature"])
     arguments = {"names": ["D1"], "trials": 2, "methods": CHEAP[:2], "progress": False}
     table = experiments.experiment("pure", **arguments)

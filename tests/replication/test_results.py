@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from replication import benchmark
 from replication.benchmark import PROFILES
 from replication.cli import build
+from replication.experiment import experiment
 from replication.paper import SETTINGS
-from replication.results import read_record, read_table, save_table, table_checksum
-from replication.store import differences
-from replication.studies import STUDIES
+from replication.results import read, read_record, record_path, save_table, table_checksum
+from replication.store import ResultsError, differences
+from replication.studies import STUDIES, run_study
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"
 TABLES = sorted(RESULTS.glob("*.csv"))
@@ -64,14 +67,123 @@ def test_a_table_comes_back_as_it_was_saved(tmp_path: Path) -> None:
     path = tmp_path / "new" / "one.csv"
     table = pd.DataFrame({"dataset": ["D1", "D2"], "auc": [50.25, None], "params": ["{}", ""]})
     save_table(table, path, command="a test", signature={"study": "one"}, wall_seconds=2.5)
-    pd.testing.assert_frame_equal(read_table(path), table)
+    pd.testing.assert_frame_equal(read(path), table)
     record = read_record(path)
     assert record["sha256"] == table_checksum(path) and record["wall_seconds"] == 2.5
     path.write_text(path.read_text().replace("50.25", "99.25"))
-    assert record["sha256"] != table_checksum(path)
+    with pytest.raises(ResultsError, match=r"one\.csv is not the file .* make it again: a test"):
+        read(path)
+    record_path(path).write_text("[]")
+    with pytest.raises(ResultsError, match=r"one\.provenance\.json is not the record of a table"):
+        read(path)
+    record_path(path).unlink()
+    with pytest.raises(ResultsError, match=r"one\.csv has no record"):
+        read(path)
+
+
+@pytest.fixture
+def altered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the results in which the AUC of one row of each table was made larger."""
+    folder = tmp_path / "results"
+    shutil.copytree(RESULTS, folder)
+    for path in folder.glob("*.csv"):
+        text = path.read_text()
+        end = len(text) - 1
+        last = next(k for k in range(end, 0, -1) if text[k] in "12345678")
+        path.write_text(text[:last] + "9" + text[last + 1 :])
+    monkeypatch.setenv("LPSVDD_RESULTS", str(folder))
+    return folder
+
+
+def test_an_altered_table_is_refused_whichever_it_is(altered: Path) -> None:
+    for table in TABLES:
+        with pytest.raises(ResultsError, match=rf"{table.name} is not the file"):
+            read(table.stem)
+
+
+def test_claims_refuse_an_altered_table(altered: Path) -> None:
+    done = CliRunner().invoke(build(), ["claims", "--check"])
+    assert done.exit_code == 1 and re.search(r"error: \w+\.csv is not the file", done.stderr)
+    assert "no longer follow" not in done.stdout
+
+
+def test_pages_and_experiments_refuse_an_altered_table(altered: Path) -> None:
+    for ask in (
+        lambda: experiment("pure", names=["D7"], trials=1),
+        lambda: run_study("common_range", progress=False),
+        lambda: benchmark.read(altered / "benchmark.csv"),
+    ):
+        with pytest.raises(ResultsError, match="is not the file that its record describes"):
+            ask()
 
 
 @pytest.mark.parametrize("name", [path.stem for path in TABLES if path.stem in STUDIES])
 def test_a_stored_study_is_the_one_the_code_would_run(name: str) -> None:
     wanted = json.loads(json.dumps(STUDIES[name].signature()))
     assert differences(read_record(RESULTS / f"{name}.csv")["signature"], wanted) == []
+
+
+# -- no part replaces the whole --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "words, lost",
+    [
+        (["--dataset", "D7"], "D1, D2"),
+        (["--all", "--trials", "2"], "of 100 splits"),
+        (["--all", "--no-unit-norm", "--trials", "200"], "rows made with other options"),
+        (["--dataset", "D7", "--study", "choice_of_p"], "D1, D2"),
+        (["--all", "--trials", "1", "--study", "support"], "9 of 10 splits"),
+    ],
+)
+def test_a_part_does_not_replace_the_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], lost: str
+) -> None:
+    folder = tmp_path / "results"
+    shutil.copytree(RESULTS, folder)
+    monkeypatch.setenv("LPSVDD_RESULTS", str(folder))
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    done = CliRunner().invoke(build(), ["run", "--jobs", "1", *words, "--save", str(folder)])
+    assert done.exit_code == 1 and "a part does not replace the whole" in done.stderr
+    assert lost in done.stderr and "Save to another folder" in done.stderr
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_a_quick_benchmark_or_fewer_fuzz_problems_do_not_replace_the_stored(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "results"
+    shutil.copytree(RESULTS, folder)
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    for words, sentence in (
+        (["fuzz", "--problems", "3", "--save", str(folder)], "counts 10,000 problems"),
+        (
+            ["bench", "--profile", "quick", "--output", str(folder / "benchmark.csv")],
+            "holds the profile 'full'",
+        ),
+    ):
+        done = CliRunner().invoke(build(), words)
+        assert done.exit_code == 1 and sentence in done.stderr
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    done = CliRunner().invoke(build(), ["fuzz", "--problems", "3", "--save", str(tmp_path / "x")])
+    assert done.exit_code == 0, done.output
+    command = read_record(tmp_path / "x" / "fuzz.csv")["command"]
+    assert command == "python -m replication fuzz --problems 3 --save x"
+
+
+def test_a_record_says_what_was_run(tmp_path: Path) -> None:
+    words = ["run", "--jobs", "1", "--dataset", "iris", "--setting", "pure", "--trials", "1"]
+    done = CliRunner().invoke(build(), [*words, "--quiet", "--save", str(tmp_path / "mine")])
+    assert done.exit_code == 0, done.output
+    record = read_record(tmp_path / "mine" / "pure.csv")
+    assert record["command"] == (
+        "python -m replication run --dataset D1 --setting pure --trials 1 --save mine"
+    )
+    study = ["run", "--jobs", "1", "--dataset", "D1", "--study", "support", "--trials", "1"]
+    done = CliRunner().invoke(build(), [*study, "--quiet", "--save", str(tmp_path / "mine")])
+    assert done.exit_code == 0, done.output
+    record = read_record(tmp_path / "mine" / "support.csv")
+    assert record["signature"]["trials"] == 1 and record["datasets"] == ["D1"]
+    assert record["command"] == (
+        "python -m replication run --dataset D1 --study support --trials 1 --save mine"
+    )

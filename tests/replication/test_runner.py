@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -14,17 +15,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import cloudpickle
+import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
-from replication import store as store_module
-from replication.backends import Dask, Local, Serial, WorkerLost, make_backend
+from lpsvdd import _atomic
+from replication.backends import SERIAL, Dask, Local, WorkerLost, make_backend
+from replication.cli import build
+from replication.results import save_table
 from replication.runner import RunFailed, run
 from replication.store import (
     ResultsError,
     ResultsWarning,
     Store,
     differences,
-    write_atomically,
+    write_text,
 )
 
 # dask workers are fresh interpreters that cannot import this file
@@ -56,7 +61,9 @@ SIGNATURE = {"options": {"unit_norm": True}, "version": "1"}
 
 
 def test_rows_come_in_task_order_for_every_order_of_execution(tmp_path: Path) -> None:
-    for number, cost in enumerate([None, lambda task: task.number, lambda task: -task.number]):
+    for number, cost in enumerate(
+        [lambda task: 1.0, lambda task: task.number, lambda task: -task.number]
+    ):
         rows = run(
             square, TASKS, signature=SIGNATURE, folder=tmp_path / str(number), cost=cost,
             progress=False,
@@ -166,6 +173,10 @@ DAMAGES = {
     "of another run": (from_a_run_with_other_options, "altered, or written by"),
     "emptied": (lambda folder: stored(folder, 1).write_text(""), "Expecting value"),
     "cut off": (lambda folder: stored(folder, 1).write_text('[{"a"'), "delimiter"),
+    "nested without end": (
+        lambda folder: stored(folder, 1).write_text("[" * 100_000),
+        "recursion",
+    ),
     "a list": (lambda folder: stored(folder, 1).write_text("[null]"), "not the result of a task"),
     "rows alone": (
         lambda folder: stored(folder, 1).write_text(json.dumps(square(Toy(1)))),
@@ -213,18 +224,31 @@ def test_a_manifest_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
         Store(tmp_path, SIGNATURE)
 
 
-def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    target = tmp_path / "table.json"
-    write_atomically(target, "old")
+WRITERS = {
+    "task.json": lambda folder, rows: write_text(folder / "task.json", str(rows)),
+    "tasks/toy-01.json": lambda folder, rows: Store(folder, SIGNATURE).write("toy-01", rows),
+    "table.csv": lambda folder, rows: save_table(
+        pd.DataFrame(rows), folder / "table.csv", command="a test", signature=SIGNATURE
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_full_disk_leaves_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """A text, a task, a table with its record: what was there stays, and nothing is left over."""
+    WRITERS[name](tmp_path, [{"a": 1}])
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert tmp_path / name in before
 
     def full(descriptor: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(store_module.os, "fsync", full)
-    with pytest.raises(ResultsError, match="the disk is full"):
-        write_atomically(target, "new")
-    assert target.read_text() == "old"
-    assert [path.name for path in tmp_path.iterdir()] == ["table.json"]
+    monkeypatch.setattr(_atomic.os, "fsync", full)
+    with pytest.raises(ResultsError, match=rf"{Path(name).name} could not be written: No space"):
+        WRITERS[name](tmp_path, [{"a": 2}])
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
 def test_differences_name_the_nested_entries() -> None:
@@ -235,9 +259,11 @@ def test_differences_name_the_nested_entries() -> None:
 
 
 SCRIPT = """
-import sys, time
+import signal, sys, time
 from dataclasses import dataclass
-from pathlib import Path
+import typer
+from replication.backends import Dask, Local
+from replication.cli._errors import sentences
 from replication.runner import run
 
 @dataclass(frozen=True)
@@ -251,28 +277,54 @@ def square(task):
     time.sleep(0.15)
     return [{"number": task.number, "square": task.number**2, "third": task.number / 3}]
 
-run(square, [Toy(i) for i in range(8)], folder=sys.argv[1], progress=False,
-    signature={"options": {"unit_norm": True}, "version": "1"})
+if __name__ == "__main__":
+    folder, backend = sys.argv[1:]
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
+    try:
+        with sentences(folder):
+            run(square, [Toy(i) for i in range(8)], folder=folder, progress=False,
+                backend=eval(backend), signature={"options": {"unit_norm": True}, "version": "1"})
+    except typer.Exit as stopped:
+        sys.exit(stopped.exit_code)
 """
+ROADS = [
+    "Local(1)",
+    "Local(2)",
+    pytest.param("Dask(n_workers=2)", marks=pytest.mark.slow),
+]
 
 
-def test_a_killed_run_goes_on_and_ends_with_the_same_table(tmp_path: Path) -> None:
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT], ids=["killed", "Ctrl-C"])
+@pytest.mark.parametrize("backend", ROADS)
+def test_a_stopped_run_goes_on_and_ends_with_the_same_table(
+    tmp_path: Path, backend: str, end: signal.Signals
+) -> None:
     script, folder = tmp_path / "script.py", tmp_path / "results"
     script.write_text(SCRIPT)
-    for wanted in (2, 5):  # killed twice, at different places
-        process = subprocess.Popen([sys.executable, str(script), str(folder)])
-        deadline = time.monotonic() + 30
+    for wanted in (1, 3):  # stopped twice, at different places
+        with open(tmp_path / "said", "w") as said:
+            process = subprocess.Popen(
+                [sys.executable, str(script), str(folder), backend],
+                stderr=said, start_new_session=True,
+                env=os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2])},
+            )  # fmt: skip
+        deadline = time.monotonic() + 120
         while len(list(folder.glob("tasks/toy-*.json"))) < wanted:
             assert time.monotonic() < deadline and process.poll() is None
             time.sleep(0.01)
-        process.send_signal(signal.SIGKILL)
-        assert process.wait() == -signal.SIGKILL
-    finished = len(list(folder.glob("tasks/toy-*.json")))
-    assert finished < len(TASKS)
-    rows = run(square, TASKS, signature=SIGNATURE, folder=folder, progress=False)
-    assert rows == EXPECTED
-    for path in folder.glob("tasks/toy-*.json"):
-        json.loads(path.read_text())
+        if end == signal.SIGINT:  # as a terminal does: to the workers too
+            os.killpg(process.pid, end)
+            assert process.wait(60) == 130
+            hint = f"finished tasks are in {folder}: the same command goes on"
+            assert hint in (tmp_path / "said").read_text()
+        else:
+            process.kill()
+            assert process.wait(60) == -end
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # what is left of the workers
+    assert len(list(folder.glob("tasks/toy-*.json"))) < len(TASKS)
+    assert run(square, TASKS, signature=SIGNATURE, folder=folder, progress=False) == EXPECTED
+    assert not [path for path in folder.rglob("*") if path.is_file() and path.suffix != ".json"]
 
 
 @pytest.mark.parametrize(
@@ -319,6 +371,17 @@ def test_a_lost_local_worker_is_reported_and_the_run_goes_on(tmp_path: Path) -> 
     assert run(square, TASKS, **arguments) == EXPECTED
 
 
+@pytest.mark.slow
+def test_a_task_that_kills_every_worker_ends_the_run_with_a_sentence() -> None:
+    def deadly(task: Toy) -> list[dict]:
+        if task.number == 7:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return square(task)
+
+    with pytest.raises(WorkerLost, match="a task killed every worker"):
+        run(deadly, TASKS, signature=SIGNATURE, backend=Dask(n_workers=2), progress=False)
+
+
 def test_an_unreachable_scheduler_is_named() -> None:
     with pytest.raises(ConnectionError, match="no dask scheduler answers at tcp://127.0.0.1:9"):
         backend = Dask(scheduler="tcp://127.0.0.1:9", timeout=0.5)
@@ -326,7 +389,7 @@ def test_an_unreachable_scheduler_is_named() -> None:
 
 
 def test_backends_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert make_backend("joblib", 1) == Serial()
+    assert make_backend("joblib", 1) == SERIAL == Local(1)
     monkeypatch.setattr("replication.backends.cpu_count", lambda: 4)
     assert make_backend("joblib", 3) == Local(3)
     assert make_backend("dask", 2, "tcp://a:1") == Dask(scheduler="tcp://a:1", n_workers=2)
@@ -358,20 +421,12 @@ def test_dask_that_is_absent_or_does_not_start_gets_a_sentence(
         make_backend("dask", 1)
 
 
-@pytest.mark.parametrize("keep", [True, False])
-def test_ctrl_c_says_how_to_go_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keep: bool
+def test_ctrl_c_without_a_folder_says_what_would_have_kept_the_tasks(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from typer.testing import CliRunner
-
-    from replication.cli import build
-
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("replication.cli.run._paper", interrupted)
-    words = ["run", "--dataset", "D7", *(["--folder", str(tmp_path / "kept")] if keep else [])]
-    done = CliRunner().invoke(build(), words)
-    assert done.exit_code == 130
-    kept = f"finished tasks are in {tmp_path / 'kept'}: the same command goes on"
-    assert (kept if keep else "with --folder NAME") in done.stderr
+    done = CliRunner().invoke(build(), ["run", "--dataset", "D7"])
+    assert done.exit_code == 130 and "with --folder NAME" in done.stderr

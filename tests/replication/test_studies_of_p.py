@@ -63,6 +63,26 @@ def test_common_range_contains_what_its_names_say():
     )
 
 
+@pytest.mark.parametrize(
+    "name, exponents", [("lp, 40 cells", EXPONENTS), ("p = 1, 4 shares", (1.0,))]
+)
+def test_four_cells_are_spread_from_the_hard_ball_to_the_mean(name, exponents):
+    """Chosen again by hand among the first, thirteenth, twenty-sixth and last cell."""
+    for number in range(3):
+        task = Task("D7", "pure", number)
+        rows = {row["contestant"]: row for row in ranges.common_range(task)}
+        trial = prepare(task)
+        cells = [
+            cell
+            for p in exponents
+            for cell in judge(trial, ranges.share_path(trial.kernels, p))
+            if cell.params["cell"] in (0, 12, 25, 39)
+        ]
+        best = max(cells, key=lambda cell: cell.auc_val)
+        assert rows[name]["auc_val"] == round(best.auc_val, 4)
+        assert rows[name]["auc"] == round(best.auc, 4)
+
+
 def test_support_vectors_above_p_1_are_the_points_outside():
     table = pd.DataFrame(ranges.matched_sparsity(PURE)).set_index("p")
     assert table.loc[1.0, "distance_to_mean"] == 0.0

@@ -1,0 +1,218 @@
+"""What a user brings to the comparison: a data set in a CSV file, a detector of their own.
+
+A detector is a class in the manner of scikit-learn: ``fit(X)``, then ``score_samples(X)`` or
+``decision_function(X)``, higher for more normal rows. It sees the rows of the protocol
+(standardised, of unit norm) of the same splits as the paper's methods, and the same referee chooses
+among its cells. Its grid is the class attribute ``grid``, a YAML or JSON file, or its defaults.
+
+With labelled outliers a class with the attribute ``uses_labels = True``, or a classifier of
+scikit-learn, gets ``fit(X, y)`` with y = +1 for targets; others are trained on the targets alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import yaml
+
+from lpsvdd import datasets
+from replication.methods import METHODS, Method, ScoredCell, SplitKernels
+from replication.methods.grids import Grid, grid
+from replication.paper import METHOD_NAMES, SETTINGS
+
+
+@dataclass(frozen=True)
+class OwnSet:
+    """A data set from a user's file: rows, labels +1 (target) and -1, and the file's checksum."""
+
+    name: str
+    target: str
+    sha256: str
+    X: np.ndarray = field(repr=False)
+    y: np.ndarray = field(repr=False)
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.y)
+
+    @property
+    def positives(self) -> int:
+        """Number of target rows."""
+        return int((self.y == 1).sum())
+
+
+def read_set(path: Path, label: str | None = None, target: str | None = None) -> OwnSet:
+    """A CSV file with a header; its class is in the column ``label``, by default the last one.
+
+    Raises
+    ------
+    ValueError
+        When the target class is not clear, a feature is not a number, or the name is taken.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file {path}")
+    if path.stem in [record.id for record in datasets.RECORDS]:
+        raise ValueError(f"{path.name}: {path.stem} is a data set of the paper; rename the file")
+    table = pd.read_csv(path)
+    column = table.columns[-1] if label is None else label
+    if column not in table:
+        raise ValueError(f"{path.name} has no column {label!r}; its columns: {_list(table)}")
+    classes = table.pop(column)
+    numeric = pd.api.types.is_float_dtype(classes)  # 1 and 1.0 are one class
+    classes = classes.map("{:g}".format) if numeric else classes.astype(str)
+    if classes.eq("nan").any():
+        raise ValueError(f"{path.name}: rows without a class in the column {column!r}")
+    counts = classes.value_counts()
+    if target is None and set(counts.index) == {"1", "-1"}:
+        target = "1"
+    if target not in counts.index or len(counts) < 2:
+        sizes = _list(f"{name} ({count} rows)" for name, count in counts.items())
+        raise ValueError(
+            f"{path.name}: name the class to describe with --target (column {column!r} has the "
+            f"classes {sizes}); another column with --label"
+        )
+    texts = table.columns[~table.dtypes.map(pd.api.types.is_numeric_dtype)]
+    if len(texts):
+        raise ValueError(f"{path.name}: not numbers, encode or drop them: {_list(texts)}")
+    X = table.to_numpy(dtype=float)
+    if np.isinf(X).any():
+        raise ValueError(
+            f"{path.name}: infinite values in {_list(table.columns[np.isinf(X).any(0)])}"
+        )
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    return OwnSet(path.stem, str(target), digest, X, np.where(classes == target, 1, -1))
+
+
+def _list(names: Any, most: int = 10) -> str:
+    names = [str(name) for name in names]
+    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
+
+
+def read_grid(path: Path) -> Grid:
+    """The cells in a YAML or JSON file."""
+    try:
+        return cells(yaml.safe_load(path.read_text(encoding="utf-8")))  # JSON is YAML
+    except (yaml.YAMLError, ValueError) as error:
+        raise ValueError(f"{path.name}: {error}") from error
+
+
+def cells(values: Any) -> Grid:
+    """A list of cells as it is; a dictionary of lists in all combinations."""
+    if isinstance(values, dict) and all(isinstance(v, Sequence) for v in values.values()):
+        return grid(**values)
+    if isinstance(values, list) and values and all(isinstance(cell, dict) for cell in values):
+        return values
+    raise ValueError("a grid is {parameter: [values]} or [{parameter: value}, ...]")
+
+
+def find_methods(
+    texts: Sequence[str], settings: Sequence[str], own_grid: Grid | None = None
+) -> dict[str, list[Method]]:
+    """The methods that a user names, by setting: ``package.module:Class``, or of the registry.
+
+    Methods of the paper are run anyway and left out here. A classifier takes part in the setting
+    with labelled outliers only.
+    """
+    found: dict[str, list[Method]] = {setting: [] for setting in settings}
+    for text in dict.fromkeys(texts):
+        known = [where for where, name in METHODS if name == text]
+        if ":" not in text and not known:
+            raise ValueError(
+                f"unknown method {text!r}: expected package.module:Class or one of "
+                + ", ".join(dict.fromkeys(name for _, name in METHODS))
+            )
+        made = {s: METHODS[s, text] for s in known} if known else _own_methods(text, own_grid)
+        if not set(made) & set(settings):
+            raise ValueError(f"--method {text} takes part in the setting {', '.join(made)} only")
+        for setting in settings:
+            if setting in made and text not in METHOD_NAMES[setting]:
+                found[setting].append(made[setting])
+    for setting, methods in found.items():
+        names = [method.name for method in methods]
+        if len({*names, *METHOD_NAMES[setting]}) < len(names) + len(METHOD_NAMES[setting]):
+            raise ValueError(f"two methods have one name: {', '.join(names)}; rename the class")
+    return found
+
+
+def _own_methods(text: str, own_grid: Grid | None) -> dict[str, Method]:
+    """A user's class as a method of each setting in which it takes part."""
+    kind = _load(text)
+    if own_grid is None:
+        own_grid = cells(kind.grid) if hasattr(kind, "grid") else [{}]
+    for params in own_grid:
+        _make(kind, params)  # a wrong parameter shows before anything is computed
+    is_classifier = any(base.__name__ == "ClassifierMixin" for base in kind.__mro__)
+    uses_labels = bool(getattr(kind, "uses_labels", is_classifier))
+    return {
+        setting: Method(
+            name=kind.__name__,
+            setting=setting,
+            make=partial(_make, kind),
+            grid=own_grid,
+            path=partial(own_path, kind, uses_labels and setting == "negatives"),
+            origin=text,
+        )
+        for setting in (("negatives",) if is_classifier else SETTINGS)
+    }
+
+
+def _load(text: str) -> type:
+    module, _, name = text.partition(":")
+    try:
+        kind = getattr(import_module(module), name)
+    except ImportError as error:
+        raise ValueError(
+            f"--method {text}: {error}. The module is looked for in this folder and among the "
+            "installed packages"
+        ) from error
+    except AttributeError:
+        raise ValueError(f"--method {text}: the module {module} has no class {name!r}") from None
+    scores = any(hasattr(kind, name) for name in ("score_samples", "decision_function"))
+    if not (inspect.isclass(kind) and hasattr(kind, "fit") and scores):
+        raise ValueError(
+            f"--method {text}: a detector is a class with fit and score_samples or "
+            "decision_function, higher for more normal rows"
+        )
+    return kind
+
+
+def _make(kind: type, params: dict[str, Any], seed: int = 0, **options: Any) -> Any:
+    """A detector of a cell; its ``random_state``, if it has one, is the seed of the trial."""
+    takes = inspect.signature(kind).parameters
+    chance = {"random_state": seed} if "random_state" in takes else {}
+    try:
+        return kind(**(chance | options | params))
+    except TypeError as error:
+        raise ValueError(f"{kind.__name__} does not take {params}: {error}") from error
+
+
+def own_path(
+    kind: type, labelled: bool, kernels: SplitKernels, own_grid: Sequence[dict[str, Any]]
+) -> list[ScoredCell]:
+    """Every cell fitted on the training rows and asked for the scores of the others."""
+    X, positive = kernels.X, kernels.y > 0
+    found = []
+    for params in own_grid:
+        detector = _make(kind, params, kernels.seed)
+        if labelled:
+            detector.fit(X, kernels.y)
+        else:
+            detector.fit(X[positive])
+        score = getattr(detector, "score_samples", None) or detector.decision_function
+        scores = np.asarray(score(kernels.X_eval), dtype=float)
+        if scores.shape != (len(kernels.diag_eval),):
+            raise ValueError(
+                f"{kind.__name__} gives scores of the shape {scores.shape}, not one a row"
+            )
+        found.append(ScoredCell(params, scores, status="as fitted"))
+    return found

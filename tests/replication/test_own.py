@@ -1,0 +1,283 @@
+"""A user's own detector and data set: their column and row in both tables, and clear refusals."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from replication import own
+from replication.cli import build
+from replication.methods import METHODS
+from replication.protocol import Task, auc, split
+from replication.results import read, read_record, table_checksum
+from replication.trial import prepare, run_trial
+
+DETECTORS = '''
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.ensemble import IsolationForest as Forest
+from sklearn.svm import SVC
+
+
+class Nearest(BaseEstimator):
+    """Minus the distance to the k-th nearest training row."""
+    grid = {"k": [1, 3]}
+
+    def __init__(self, k=1):
+        self.k = k
+
+    def fit(self, X, y=None):
+        assert y is None
+        self.X_ = X
+        return self
+
+    def score_samples(self, X):
+        d = np.linalg.norm(X[:, None] - self.X_[None], axis=2)
+        return -np.sort(d, axis=1)[:, self.k - 1]
+
+
+class Labelled(Nearest):
+    """Nearer to targets than to outliers."""
+    uses_labels = True
+    grid = [{"k": 1}]
+
+    def fit(self, X, y=None):
+        self.other_ = X[:0] if y is None else X[y < 0]
+        return super().fit(X if y is None else X[y > 0])
+
+    def score_samples(self, X):
+        own = super().score_samples(X)
+        if not len(self.other_):
+            return own
+        return own + np.linalg.norm(X[:, None] - self.other_[None], axis=2).min(axis=1)
+
+
+class Vectors(ClassifierMixin, BaseEstimator):
+    def fit(self, X, y):
+        self.model_ = SVC().fit(X, y)
+        return self
+
+    def decision_function(self, X):
+        return self.model_.decision_function(X)
+
+
+class Random(BaseEstimator):
+    def __init__(self, random_state=None):
+        self.random_state = random_state
+
+    def fit(self, X):
+        return self
+
+    def score_samples(self, X):
+        return np.random.default_rng(self.random_state).normal(size=len(X))
+
+
+class Broken(Nearest):
+    def score_samples(self, X):
+        return np.full(len(X), np.nan)
+
+
+class Wide(Nearest):
+    def score_samples(self, X):
+        return X
+
+
+class KPCA(Nearest):
+    pass
+
+
+def not_a_class(X):
+    return X
+'''
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user's folder: a module of detectors, and a table with two classes and a gap in it."""
+    (tmp_path / "detectors_of_mine.py").write_text(DETECTORS)
+    rng = np.random.default_rng(0)
+    X = np.r_[rng.normal(size=(60, 3)), rng.normal(2.0, 1.0, size=(30, 3))]
+    table = pd.DataFrame(X, columns=["a", "b", "c"])
+    table.loc[3, "b"] = np.nan
+    table["kind"] = ["good"] * 60 + ["bad"] * 30
+    table.to_csv(tmp_path / "mine.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "detectors_of_mine", raising=False)
+    return tmp_path
+
+
+def invoke(*words: str):
+    return CliRunner().invoke(build(), ["run", "--jobs", "1", "--trials", "2", *words])
+
+
+def test_a_column_and_a_row_in_both_tables(here: Path) -> None:
+    done = invoke(
+        "--dataset", "mine.csv", "--dataset", "wine", "--target", "good",
+        "--method", "detectors_of_mine:Nearest", "--save", "out",
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    for setting, methods in (("pure", 9), ("negatives", 7)):
+        table = read(here / "out" / f"{setting}.csv")
+        assert set(table["dataset"]) == {"D7", "mine"} and len(table) == 2 * 2 * (methods + 1)
+        ours = table[table["method"] == "Nearest"]
+        assert (
+            len(ours) == 4 and (ours["cells"] == 2).all() and (ours["status"] == "as fitted").all()
+        )
+        assert (ours["uncertified"] == 0).all()
+        record = read_record(here / "out" / f"{setting}.csv")
+        assert record["files"]["mine"] == table_checksum(here / "mine.csv")
+        assert record["signature"]["methods"]["Nearest"]["class"] == "detectors_of_mine:Nearest"
+        assert record["command"] == (
+            "python -m replication run --dataset D7 --dataset mine.csv --method "
+            f"detectors_of_mine:Nearest --target good --setting {setting} --trials 2 --save out"
+        )
+        assert str(here) not in json.dumps(record)
+    assert "mine, l2-SVDD:" in done.stdout and "rows that are only standardised" in done.stdout
+    stored = read("pure").query("dataset == 'D7' and trial < 2 and method == 'lp-SVDD'")
+    rerun = read(here / "out" / "pure.csv").query("dataset == 'D7' and method == 'lp-SVDD'")
+    assert rerun["auc"].tolist() == stored["auc"].tolist()  # taken over, not computed again
+
+
+def test_the_referee_the_seeds_and_the_splits_are_those_of_the_paper(here: Path) -> None:
+    """By hand: the same split and preparation, the cell chosen on the validation rows."""
+    data = own.read_set(here / "mine.csv", target="good")
+    (method,) = own.find_methods(["detectors_of_mine:Nearest"], ["pure"])["pure"]
+    task = Task("mine", "pure", 1)
+    (row,) = run_trial(task, methods=[method], own={"mine": data})
+    trial = prepare(task, data=data)
+    parts = split(data.y, "mine", 1)
+    assert np.array_equal(trial.y_test, data.y[parts.test])
+    assert np.allclose(np.linalg.norm(trial.kernels.X_eval, axis=1), 1.0)
+    distances = np.linalg.norm(trial.kernels.X_eval[:, None] - trial.kernels.X[None], axis=2)
+    m = len(trial.y_validation)
+    by_hand = {k: -np.sort(distances, axis=1)[:, k - 1] for k in (1, 3)}
+    best = max((1, 3), key=lambda k: auc(by_hand[k][:m], trial.y_validation))
+    assert row["params"] == f'{{"k":{best}}}'
+    assert row["auc"] == round(auc(by_hand[best][m:], trial.y_test), 4)
+    assert row["seed"] == trial.seed
+
+
+def test_chance_is_that_of_the_trial(here: Path) -> None:
+    data = {"mine": own.read_set(here / "mine.csv", target="good")}
+    methods = own.find_methods(["detectors_of_mine:Random"], ["pure"])["pure"]
+    rows = [
+        run_trial(Task("mine", "pure", trial), methods=methods, own=data)[0] for trial in (0, 0, 1)
+    ]
+    assert rows[0]["auc"] == rows[1]["auc"] != rows[2]["auc"]
+
+
+def test_labels_go_to_those_who_use_them(here: Path) -> None:
+    data = {"mine": own.read_set(here / "mine.csv", target="good")}
+    names = [f"detectors_of_mine:{name}" for name in ("Nearest", "Labelled", "Vectors")]
+    found = own.find_methods(names, ["pure", "negatives"])
+    assert [method.name for method in found["pure"]] == ["Nearest", "Labelled"]
+    assert [method.name for method in found["negatives"]] == ["Nearest", "Labelled", "Vectors"]
+    pure, both = (
+        {row["method"]: row["auc"] for row in run_trial(Task("mine", s, 0), methods=m, own=data)}
+        for s, m in found.items()
+    )
+    assert both["Nearest"] == pure["Nearest"] and both["Labelled"] != pure["Labelled"]
+    assert both["Vectors"] > 60.0  # higher means more normal, for a classifier too
+
+
+def test_methods_of_the_registry_may_be_added(here: Path) -> None:
+    found = own.find_methods(["kernel mean", "l1-SVDD"], ["pure", "negatives"])
+    assert found == {"pure": [METHODS["pure", "kernel mean"]], "negatives": []}
+
+
+@pytest.mark.parametrize("text", ['{"k": [2, 4, 6]}', "k: [2, 4, 6]", "[{k: 2}, {k: 4}, {k: 6}]"])
+def test_a_grid_in_a_file_replaces_the_one_of_the_class(here: Path, text: str) -> None:
+    (here / "grid.yml").write_text(text)
+    done = invoke(
+        "--dataset", "mine.csv", "--target", "good", "--method", "detectors_of_mine:Nearest",
+        "--grid", "grid.yml", "--setting", "pure", "--save", "out", "--quiet",
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    table = read(here / "out" / "pure.csv").query("method == 'Nearest'")
+    assert (table["cells"] == 3).all() and set(table["params"]) <= {
+        f'{{"k":{k}}}' for k in (2, 4, 6)
+    }
+
+
+def test_a_unit_norm_that_hurts_is_named(here: Path) -> None:
+    """Outliers on the same rays as the targets, further out: the unit norm makes them equal."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(90, 2))
+    table = pd.DataFrame(np.r_[X, 6.0 * X[:45]]).assign(y=[1] * 90 + [-1] * 45)
+    table.to_csv(here / "rays.csv", index=False)
+    done = invoke("--dataset", "rays.csv", "--setting", "pure", "--quiet")
+    assert "The unit norm hurts here: --no-unit-norm" in done.stdout
+    plain = ("--no-unit-norm", "--save", "plain")
+    done = invoke("--dataset", "rays.csv", "--setting", "pure", "--quiet", *plain)
+    assert done.exit_code == 0 and "hurts" not in done.stdout
+    record = read_record(here / "plain" / "pure.csv")
+    assert record["signature"]["options"]["unit_norm"] is False
+    assert "--no-unit-norm" in record["command"]
+    assert read(here / "plain" / "pure.csv").query("method == 'l2-SVDD'")["auc"].mean() > 80.0
+
+
+WRONG = {
+    "no such module": (["--method", "nowhere:Class", "--dataset", "D7"], "No module named"),
+    "no such class": (["--method", "detectors_of_mine:None_", "--dataset", "D7"], "has no class"),
+    "not a class": (
+        ["--method", "detectors_of_mine:not_a_class", "--dataset", "D7"],
+        "a detector is a class with fit",
+    ),
+    "unknown method": (["--method", "horoscope", "--dataset", "D7"], "unknown method 'horoscope'"),
+    "name of the paper": (["--method", "detectors_of_mine:KPCA", "--dataset", "D7"], "one name"),
+    "classifier alone": (
+        ["--method", "detectors_of_mine:Vectors", "--dataset", "D7", "--setting", "pure"],
+        "takes part in the setting negatives only",
+    ),
+    "no such file": (["--dataset", "nowhere.csv"], "there is no file nowhere.csv"),
+    "unknown set": (["--dataset", "horoscope"], "unknown data set 'horoscope'"),
+    "target not named": (["--dataset", "mine.csv"], "good (60 rows), bad (30 rows)"),
+    "no such target": (["--dataset", "mine.csv", "--target", "ugly"], "good (60 rows)"),
+    "no such label": (["--dataset", "mine.csv", "--label", "z"], "its columns: a, b, c, kind"),
+    "text column": (["--dataset", "mine.csv", "--label", "a", "--target", "0"], "--target"),
+    "grid of nobody": (["--dataset", "D7", "--grid", "grid.yml"], "--grid is the grid of one"),
+    "wrong parameter": (
+        ["--dataset", "D7", "--method", "detectors_of_mine:Nearest", "--grid", "grid.yml"],
+        "Nearest does not take {'depth': 3}",
+    ),
+    "a study": (["--study", "support", "--dataset", "mine.csv"], "a study has its own methods"),
+    "scores that are none": (
+        ["--dataset", "D7", "--method", "detectors_of_mine:Broken"],
+        "scores must be finite",
+    ),
+    "scores of another shape": (
+        ["--dataset", "D7", "--method", "detectors_of_mine:Wide"],
+        "not one a row",
+    ),
+}
+
+
+@pytest.mark.parametrize("words, sentence", WRONG.values(), ids=list(WRONG))
+def test_mistakes_get_one_sentence(here: Path, words: list[str], sentence: str) -> None:
+    (here / "grid.yml").write_text("depth: [3]")
+    done = invoke(*words, "--quiet", "--save", "out")
+    assert done.exit_code == 1 and "error: " in done.stderr and sentence in done.stderr
+    assert not (here / "out").exists()
+
+
+def test_features_that_are_not_numbers_are_named_at_once(here: Path) -> None:
+    table = pd.read_csv(here / "mine.csv").assign(town="x", day="y")
+    table = table[["town", "a", "day", "kind"]]
+    table.to_csv(here / "texts.csv", index=False)
+    with pytest.raises(ValueError, match="encode or drop them: town, day"):
+        own.read_set(here / "texts.csv", target="good")
+    (here / "D7.csv").write_text("a,y\n1,1\n2,-1\n")
+    with pytest.raises(ValueError, match="D7 is a data set of the paper"):
+        own.read_set(here / "D7.csv")
+
+
+def test_plus_and_minus_one_need_no_target(here: Path) -> None:
+    (here / "signs.csv").write_text("a,y\n1,1.0\n2,-1\n3,1\n")
+    assert own.read_set(here / "signs.csv").y.tolist() == [1, -1, 1]
