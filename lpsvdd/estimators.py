@@ -337,7 +337,7 @@ class LpSVDD(KernelOneClass):
         self._kept_distances, self._kept_slack = d, solution.slack
 
     def _keep_centre(self, training: Training, solution: Solution) -> None:
-        """The centre, and what is known of every sample; one without weight has its distance too."""
+        """The centre, and the distance of every sample, those without weight too."""
         points, everywhere = training.points, len(training.kept) == training.n
         if isinstance(points, LandmarkPoints):
             w = points.centre(solution.centre)

@@ -5,13 +5,13 @@ Whoever computed alpha, by whichever road, it is optimal for a tolerance if
     alpha >= 0,   |y'alpha - 1| <= EQUALITY sum_i alpha_i,   alpha <= c (p = 1),
     -ROUNDING <= gap <= tol,   everything finite.
 
-The gap is (P - D)/(1 + |P|), recomputed from this very alpha. A gap below -ROUNDING is no small gap:
-by weak duality it means that alpha is infeasible or that the arithmetic broke down.
+The gap is (P - D)/(1 + |P|), recomputed from this very alpha. A gap below -ROUNDING is no small
+gap: by weak duality it means that alpha is infeasible or that the arithmetic broke down.
 
 **Allowance.** Kernel values are rounded, and so are sums of them: a distance is known to
 delta = 2 eps max k_ii (1 + sum |g|), g the coefficients of the centre, and ||a||^2 to
-eps max k_ii (sum |g|)^2. The latter moves all distances alike, and with them R2. The former may move
-each one, and where costs are steep a slack that is too large by delta is what P is made of. So P is
+eps max k_ii (sum |g|)^2. The latter moves all distances alike, and with them R2. The former may
+move each one, and where costs are steep a slack that is too large by delta is what P is made of. So P is
 computed once more with every slack delta larger, at the best of three R2: what that adds is what
 rounding may hide. For ordinary problems it is 1e-14. Where it is more than HIDDEN (points far from
 the origin, tight clusters, huge multipliers) it belongs to the gap, and no tolerance is met.

@@ -160,7 +160,7 @@ class _Search:
         return 0.5 * round(2.0 * log_most)
 
     def _spread(self) -> float:
-        """Mean squared distance of the positives to their mean, weights counted where n is small."""
+        """Mean squared distance of the positives to their mean, weighted where n is small."""
         points = self.problem.points
         if not isinstance(points, (Gram, Coordinates)):
             return points.spread

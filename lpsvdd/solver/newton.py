@@ -317,7 +317,7 @@ class InCoordinates(_Iteration):
         primal = kappa * (self.b + self.w @ self.w) + penalty
         gap = problem.excess(alpha, self.signed, penalty) / (kappa + abs(primal))
         apart = max(float(np.abs(self.off_centre).max(initial=0.0)), abs(self.missing))
-        return float(max(abs(gap), apart / float(alpha.sum())))
+        return max(abs(float(gap)), apart / float(alpha.sum()))
 
     def system(self, diagonal: np.ndarray):
         kind = QRSystem if len(diagonal) <= ROWS_OF_QR else NormalSystem
@@ -415,7 +415,7 @@ class QRSystem(_CoordinateSystem):
 
 
 class NormalSystem(_CoordinateSystem):
-    """By a Cholesky factorisation of the normal equations, added up block by block: for many rows."""
+    """By a Cholesky factorisation of the normal equations, added up in blocks: for many rows."""
 
     def prepare(self) -> None:
         n, r = self.Z.shape

@@ -4,8 +4,8 @@ Three kinds of points answer: ``Gram``, a kernel matrix that has been looked at;
 compute kernel values when they are asked for and keep the columns they can; and ``Coordinates``
 (in ``features``), points of a space with few dimensions. Each has
 
-- ``diag``: k_ii about the origin in use; ``spread``: the mean squared distance to the mean, the unit
-  of length; ``size``: the largest k_ii as given, which says how many digits sums keep;
+- ``diag``: k_ii about the origin in use; ``spread``: the mean squared distance to the mean, the
+  unit of length; ``size``: the largest k_ii as given, which says how many digits sums keep;
 - ``times(beta)``: K beta; ``part(rows)``: some of the points, in the same units and about the same
   origin; ``features``: the points as short vectors.
 

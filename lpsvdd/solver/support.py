@@ -12,13 +12,13 @@ at a pair (alpha_i, z_i) of that law they are
 and what is found names the next S. There is no barrier, so a good start ends in two to four
 factorisations of the size of S with all digits; a bad one is handed on to ``newton``.
 
-- For p >= 2 the pair is taken from the slack, which is Newton's method for the primal, P(beta),
-  a smooth convex function; a line search on P makes it safe. Where many points are support
-  vectors, D is large and conjugate gradients need few products with K.
-- For p < 2 the pair is taken from alpha, which is Newton's method for the dual; what becomes
-  negative is dropped, who is found outside enters, and a line search on D makes it safe.
-- For p = 1 D and z are zero and alpha_i = c_i on the points outside, B: with their coefficients
-  fixed, 2 K_FF beta_F + 1 b = k_ii - 2 K_FB beta_B on the surface.
+This is Newton's method for the dual: what becomes negative is dropped, who is found outside enters,
+and a line search on D makes it safe. For p = 1 D and z are zero and alpha_i = c_i on the points
+outside, B: with their coefficients fixed, 2 K_FF beta_F + 1 b = k_ii - 2 K_FB beta_B on the surface.
+Where the kernel is smooth K_SS is nearly singular, and a little of the gap on the diagonal damps
+the step. Where many points are support vectors D is large, and conjugate gradients need few
+products with K; they are preconditioned by 2 Z Z' + D, Z the coordinates of the points in the span
+of a few of them.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from lpsvdd.solver.newton import KernelSystem
 from lpsvdd.solver.points import Rows, sample_of
 from lpsvdd.solver.problem import Problem, Value
+from lpsvdd.solver.radius import TINY
 
 MOST_STEPS = 25
-DIRECT = 1_000  # support vectors up to which the equations are factorised
-MOST_FACTORISED = 4_000  # the same where conjugate gradients are no way (p < 2)
+FACTORISED = 2_500  # support vectors up to which the equations are factorised
 LANDMARKS = 300  # of the preconditioner of conjugate gradients
 MOST_PRODUCTS = 60  # with K, for one step by conjugate gradients
 HALVINGS = 4
@@ -46,7 +46,6 @@ def newton_on_support(
     problem: Problem, value: Value, tol: float, max_iter: int, polish: int
 ) -> tuple[Value, int]:
     """The best value from a feasible start, and steps; ``polish`` more of them after ``tol``."""
-    step = _dual_step
     best, n_iter, since_best = value, 0, 0
     preconditioner = _Preconditioner(problem)
     while n_iter < min(max_iter, MOST_STEPS) and since_best < 3:
@@ -55,7 +54,7 @@ def newton_on_support(
                 break
             polish -= 1
         try:
-            moved = step(problem, value, preconditioner)
+            moved = _step(problem, value, preconditioner)
         except np.linalg.LinAlgError:
             break
         n_iter += 1
@@ -68,40 +67,41 @@ def newton_on_support(
     return best, n_iter
 
 
-# -- the dual: 1 <= p < 2 --------------------------------------------------------------------------
-
-
-def _dual_step(problem: Problem, value: Value, preconditioner) -> Value | None:
+def _step(problem: Problem, value: Value, preconditioner: _Preconditioner) -> Value | None:
+    """The value after one step; None where no step along its direction raises D."""
     alpha, signed, cost = value.alpha, value.signed, problem.cost
+    fixed = np.zeros(problem.n, dtype=bool)
     if problem.is_boxed:
         free = np.where(alpha <= 0.0, signed > 0.0, np.where(alpha >= cost, signed < 0.0, True))
         fixed = ~free & (alpha > 0.0)
     else:
-        free, fixed = (alpha > 0.0) | (signed > 0.0), np.zeros(problem.n, dtype=bool)
+        free = (alpha > 0.0) | (signed > 0.0)
     rows = np.flatnonzero(free)
-    if not len(rows) or len(rows) > MOST_FACTORISED:
+    if not len(rows) or (problem.is_boxed and len(rows) > FACTORISED):
         return None
     y, beta = problem.y[rows], problem.y * alpha
-    right, diagonal = problem.diag[rows].copy(), np.zeros(len(rows))
-    missing = 1.0
+    right, diagonal, missing = problem.diag[rows].copy(), np.zeros(len(rows)), 1.0
     if fixed.any():
         outside = np.where(fixed, beta, 0.0)
         right -= 2.0 * problem.kernel_times(outside)[rows]
         missing -= float(outside.sum())
     if not problem.is_boxed:
-        z = problem.slack_of(alpha)[rows]
-        z[alpha[rows] <= 0.0] = 0.0
-        diagonal = np.where(z > 0.0, z / ((problem.p - 1.0) * np.maximum(alpha[rows], 1e-300)), 0.0)
+        has_alpha = alpha[rows] > 0.0
+        z = np.where(has_alpha, problem.slack_of(alpha)[rows], 0.0)
+        diagonal[has_alpha] = (z / ((problem.p - 1.0) * np.maximum(alpha[rows], TINY)))[has_alpha]
         right += diagonal * beta[rows] - y * z
     damping = DAMPING * abs(value.gap)
     diagonal += damping
     right += damping * beta[rows]
-    solved, _ = _system(problem, rows, diagonal, missing)(right)
+    if len(rows) <= FACTORISED:
+        K, work = problem.points.part(rows).K, np.empty((len(rows), len(rows)), order="F")
+        solved = KernelSystem(K, problem.inv_scale, diagonal, missing, work)(right)[0]
+    else:
+        solved = _conjugate_gradients(problem, rows, diagonal, right, beta[rows], preconditioner)
     new = np.where(fixed, alpha, 0.0)
     new[rows] = np.clip(y * solved, 0.0, cost[rows] if problem.is_boxed else None)
     new = problem.feasible(new)
-    dual = value.primal - value.excess
-    length = 1.0
+    dual, length = value.primal - value.excess, 1.0
     for _ in range(HALVINGS):
         moved = problem.evaluate(alpha + length * (new - alpha), value.radius_sq)
         if moved.primal - moved.excess > dual or moved.gap < 0.5 * value.gap:
@@ -110,69 +110,23 @@ def _dual_step(problem: Problem, value: Value, preconditioner) -> Value | None:
     return None
 
 
-def _system(problem: Problem, rows: np.ndarray, diagonal: np.ndarray, missing: float):
-    K = problem.points.part(rows).K
-    work = np.empty((len(rows), len(rows)), order="F")
-    return KernelSystem(K, problem.inv_scale, diagonal, missing, work)
-
-
-# -- the primal: p >= 2 ----------------------------------------------------------------------------
-
-
-def _primal_step(problem: Problem, value: Value, preconditioner) -> Value | None:
-    y, signed = problem.y, value.signed
-    beta = y * value.alpha
-    alpha = problem.multipliers(signed)
-    total = float(y.dot(alpha))
-    if not total > 0.5:  # multipliers so large that y'alpha = 1 has lost its digits
-        return None
-    alpha /= total
-    rows = np.flatnonzero(alpha > 1e-12 * alpha.max())
-    diagonal = signed[rows] / ((problem.p - 1.0) * alpha[rows])
-    target = y * alpha
-    if len(rows) <= DIRECT:
-        right = problem.diag[rows] - (y * signed)[rows] + diagonal * target[rows]
-        solved, _ = _system(problem, rows, diagonal, 1.0)(right)
-        new = np.zeros(problem.n)
-        new[rows] = solved
-    else:
-        k_r = problem.kernel_times(target - beta)
-        new = target.copy()
-        new[rows] += _conjugate_gradients(problem, rows, diagonal, k_r, value.gap, preconditioner)
-    k_beta, k_new = problem.kernel_times(beta), problem.kernel_times(new)
-    length = 1.0
-    for _ in range(HALVINGS):
-        moved = _value_of_centre(
-            problem, beta + length * (new - beta), k_beta + length * (k_new - k_beta), value
-        )
-        if moved.primal < value.primal or moved.gap < 0.5 * value.gap:
-            return moved
-        length *= 0.25
-    return None
-
-
-def _value_of_centre(problem: Problem, beta, k_beta, before: Value) -> Value:
-    """The value of the multipliers that belong to the slacks of a centre."""
-    norm_sq = float(beta.dot(k_beta))
-    d = problem.diag - 2.0 * k_beta + norm_sq
-    radius = problem.radius_sq(d, before.radius_sq)
-    alpha = problem.feasible(problem.multipliers(problem.y * (d - radius)))
-    return problem.evaluate(alpha, radius)
-
-
-def _conjugate_gradients(problem: Problem, rows, diagonal, k_r, gap, preconditioner) -> np.ndarray:
-    """e with (2 K_SS + D) e + 1 db = -2 (K r)_S and 1'e = 0, to a tolerance that falls with the gap."""
+def _conjugate_gradients(problem: Problem, rows, diagonal, right, beta, preconditioner):
+    """x with (2 K_SS + D) x + 1 b = right and 1'x = 1, from beta, by few products with K."""
     K = problem.points.part(rows).K
     solve = preconditioner.at(rows, diagonal)
-    residual = -2.0 * k_r[rows]
-    x = np.zeros(len(rows))
+
+    def times(v: np.ndarray) -> np.ndarray:
+        return (2.0 * problem.inv_scale) * K.dot(v) + diagonal * v
+
+    x = beta / float(beta.sum())
+    residual = right - times(x)
     g = solve(residual)
     direction, rho = g, float(residual @ g)
-    goal = min(0.1, 0.1 * math.sqrt(max(gap, 0.0))) ** 2 * rho
+    goal = 1e-4 * rho
     for _ in range(MOST_PRODUCTS):
         if not rho > 1e-30:
             break
-        image = (2.0 * problem.inv_scale) * K.dot(direction) + diagonal * direction
+        image = times(direction)
         length = rho / float(direction @ image)
         x += length * direction
         residual = residual - length * image
