@@ -12,8 +12,8 @@ at a pair (alpha_i, z_i) of that law they are
 and what is found names the next S. There is no barrier, so a good start ends in two to four
 factorisations of the size of S with all digits; a bad one is handed on to ``newton``.
 
-This is Newton's method for the dual: what becomes negative is dropped, who is found outside enters,
-and a line search on D makes it safe. For p = 1 D and z are zero and alpha_i = c_i on the points
+This is Newton's method for the dual: what becomes negative is dropped and the rest solved for again, who
+is found outside enters, and a line search on D makes it safe. For p = 1 D and z are zero and alpha_i = c_i on the points
 outside, B: with their coefficients fixed, 2 K_FF beta_F + 1 b = k_ii - 2 K_FB beta_B on the surface.
 Where the kernel is smooth K_SS is nearly singular, and a little of the gap on the diagonal damps
 the step. Where many points are support vectors D is large, and conjugate gradients need few
@@ -33,11 +33,13 @@ from lpsvdd.solver.points import Rows, sample_of
 from lpsvdd.solver.problem import Problem, Value
 from lpsvdd.solver.radius import TINY
 
-MOST_STEPS = 25
+MOST_STEPS = 60
+PATIENCE = 6  # steps without progress
 FACTORISED = 2_500  # support vectors up to which the equations are factorised
 LANDMARKS = 300  # of the preconditioner of conjugate gradients
 MOST_PRODUCTS = 60  # with K, for one step by conjugate gradients
 HALVINGS = 4
+DROPS = 5  # solves of one step (p > 1), each without those whose multipliers became negative
 DAMPING = 100.0  # of a step, times the gap: without it the support of a smooth kernel flickers
 DIGITS = 1e-14  # a gap at which nothing is left to polish
 
@@ -48,7 +50,7 @@ def newton_on_support(
     """The best value from a feasible start, and steps; ``polish`` more of them after ``tol``."""
     best, n_iter, since_best = value, 0, 0
     preconditioner = _Preconditioner(problem)
-    while n_iter < min(max_iter, MOST_STEPS) and since_best < 3:
+    while n_iter < min(max_iter, MOST_STEPS) and since_best < PATIENCE:
         if best.gap <= tol:
             if polish == 0 or best.gap <= DIGITS:
                 break
@@ -61,7 +63,7 @@ def newton_on_support(
         if moved is None or not math.isfinite(moved.gap):
             break
         value = moved
-        since_best = 0 if value.gap < 0.8 * best.gap else since_best + 1
+        since_best = 0 if value.gap < 0.95 * best.gap else since_best + 1
         if value.gap < best.gap:
             best = value
     return best, n_iter
@@ -93,13 +95,20 @@ def _step(problem: Problem, value: Value, preconditioner: _Preconditioner) -> Va
     damping = DAMPING * abs(value.gap)
     diagonal += damping
     right += damping * beta[rows]
-    if len(rows) <= FACTORISED:
-        K, work = problem.points.part(rows).K, np.empty((len(rows), len(rows)), order="F")
-        solved = KernelSystem(K, problem.inv_scale, diagonal, missing, work)(right)[0]
-    else:
-        solved = _conjugate_gradients(problem, rows, diagonal, right, beta[rows], preconditioner)
     new = np.where(fixed, alpha, 0.0)
-    new[rows] = np.clip(y * solved, 0.0, cost[rows] if problem.is_boxed else None)
+    for _ in range(1 if problem.is_boxed else DROPS):
+        if len(rows) <= FACTORISED:
+            K, work = problem.points.part(rows).K, np.empty((len(rows), len(rows)), order="F")
+            solved = KernelSystem(K, problem.inv_scale, diagonal, missing, work)(right)[0]
+        else:
+            solved = _conjugate_gradients(
+                problem, rows, diagonal, right, beta[rows], preconditioner
+            )
+        kept = problem.y[rows] * solved >= 0.0
+        if kept.all() or not kept.any():
+            break
+        rows, diagonal, right, solved = rows[kept], diagonal[kept], right[kept], solved[kept]
+    new[rows] = np.clip(problem.y[rows] * solved, 0.0, cost[rows] if problem.is_boxed else None)
     new = problem.feasible(new)
     dual, length = value.primal - value.excess, 1.0
     for _ in range(HALVINGS):
