@@ -76,7 +76,7 @@ def test_every_claim_has_a_box_and_a_mismatch_is_shown():
     assert "ledger:" not in text
     wrong = [type(chosen[0])(**{**vars(chosen[0]), "verdict": "holds"})]
     assert "ledger: holds" in markdown_cards(wrong, ROOT)
-    lost = [type(chosen[0])(**{**vars(chosen[0]), "evidence": "notebooks/07_pure.ipynb#fig-none"})]
+    lost = [type(chosen[0])(**{**vars(chosen[0]), "evidence": "notebooks/pure.ipynb#fig-none"})]
     with pytest.raises(LedgerError, match="names no figure and no section"):
         markdown_cards(lost, ROOT)
 

@@ -30,7 +30,7 @@ def test_the_text_quotes_what_is_computed(stored):
         | risk_of_rejection.compare_facts(stored["compare"])
         | risk_of_rejection.dataset_facts(stored["datasets"])
     )
-    asked = quoted("06_bound")
+    asked = quoted("guarantees")
     assert len(asked) > 30 and {name for name, _ in asked} <= set(facts)
     for name, form in asked:
         assert f"{facts[name]:{form}}" and facts[name] == facts[name], name

@@ -60,7 +60,7 @@ def test_the_text_quotes_what_is_computed(stored, main) -> None:
             stored["fixed_cost"], stored["waveform"], stored["density_weights"]
         )
     )
-    asked = quoted("09_choices") + quoted("10_where_gain")
+    asked = quoted("choices") + quoted("exponent")
     assert {name for name, _ in asked} <= set(facts)
     for name, form in asked:
         format(facts[name], form)  # a number where a number is quoted
@@ -206,15 +206,15 @@ def test_the_two_chapters_on_the_papers_tables_quote_what_is_computed(main) -> N
     settings = {name: paper_tables.Setting(rows, name) for name, rows in main.items()}
     pure, labelled = settings["pure"], settings["negatives"]
     facts = {
-        "07_pure": paper_tables.facts(pure) | paper_tables.improvement(pure, "D17"),
-        "08_negatives": paper_tables.facts(labelled)
+        "pure": paper_tables.facts(pure) | paper_tables.improvement(pure, "D17"),
+        "negatives": paper_tables.facts(labelled)
         | paper_tables.gain_facts(paper_tables.gains(labelled, pure))
         | paper_tables.misprint_facts(labelled),
     }
     for name, known in facts.items():
         for key, form in quoted(name):
             format(known[key], form)
-    assert facts["07_pure"]["printed_wins"] == 19 and facts["08_negatives"]["n_methods"] == 7
+    assert facts["pure"]["printed_wins"] == 19 and facts["negatives"]["n_methods"] == 7
 
 
 def test_a_missing_table_is_named(tmp_path, monkeypatch) -> None:
