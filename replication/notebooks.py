@@ -24,6 +24,9 @@ from typing import Any
 
 import yaml
 
+from replication.findings import FACTS_TYPE
+from replication.wording import QuoteError, fill
+
 PUBLISHED = "published"
 """Profile without overrides: every notebook's own defaults."""
 
@@ -194,14 +197,20 @@ def _papermill(notebook: Path, output: Path, parameters: dict[str, Any], root: P
             f"{notebook.stem} failed in cell {error.exec_count}:\n\n{source}\n\n"
             f"{error.ename}: {error.evalue}\n\n" + "\n".join(error.traceback)
         ) from None
+    except QuoteError as error:
+        raise NotebookError(f"{notebook.stem}: {error}") from None
     finally:
         partial.unlink(missing_ok=True)
         shutil.rmtree(sockets, ignore_errors=True)
 
 
 def _finish(path: Path) -> None:
-    """Hide the cell of overridden parameters, which papermill adds, where theirs is hidden."""
+    """Fill the quotes of the text with the facts of this run.
+
+    The cell of overridden parameters, which papermill adds, is shown where the published ones are.
+    """
     notebook = json.loads(path.read_text(encoding="utf-8"))
+    facts: dict[str, Any] = {}
     tags: list[str] = []
     for cell in notebook["cells"]:
         own = cell["metadata"].get("tags", [])
@@ -209,6 +218,19 @@ def _finish(path: Path) -> None:
             tags = [tag for tag in own if tag != "parameters"]
         elif "injected-parameters" in own:
             cell["metadata"]["tags"] = [*own, *tags]
+        if cell["cell_type"] == "code":
+            kept = []
+            for output in cell["outputs"]:
+                quoted = output.get("data", {}).get(FACTS_TYPE)
+                facts |= quoted or {}
+                kept += [] if quoted else [output]
+            cell["outputs"] = kept
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "markdown":
+            cell["source"] = fill("".join(cell["source"]), facts)
+        figure = cell["metadata"].get("mystnb", {}).get("figure", {})
+        if "caption" in figure:
+            figure["caption"] = fill(figure["caption"], facts)
     path.write_text(json.dumps(notebook, indent=1, ensure_ascii=False), encoding="utf-8")
 
 

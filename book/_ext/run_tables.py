@@ -24,8 +24,8 @@ from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from replication.layout import commit_text
 from replication.notebooks import sources
-from replication.pages import commit_text
 
 NO_BREAK = "\u2011"
 """A hyphen at which no line is broken: dates stay in one piece."""

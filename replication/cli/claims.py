@@ -16,13 +16,9 @@ def register(app: typer.Typer) -> None:
             bool, typer.Option("--check", help="Recompute each verdict; fail if one differs.")
         ] = False,
         only: Annotated[str | None, typer.Option(help="Look at one claim, by its id.")] = None,
-        markdown: Annotated[
-            bool, typer.Option("--markdown", help="Print the cards of the book.")
-        ] = False,
     ) -> None:
         """List the paper's claims with their verdicts."""
-        from replication.claims import LedgerError, judge, markdown_cards, read_ledger
-        from replication.claims.ledger import finding
+        from replication.claims import LedgerError, judge, read_ledger, says
         from replication.notebooks import NotebookError, project_root
 
         try:
@@ -34,19 +30,16 @@ def register(app: typer.Typer) -> None:
         if not chosen:
             typer.echo(f"There is no claim {only!r}.", err=True)
             raise typer.Exit(1)
-        if markdown:
-            typer.echo(markdown_cards(chosen))
-            return
         changed = 0
         for claim in chosen:
             if not check:
                 typer.echo(f"{claim.verdict:<15} {claim.id:<28} {claim.claim} ({claim.location})")
                 continue
-            outcome = judge(claim)
-            same = outcome.verdict == claim.verdict
+            found = judge(claim)
+            same = found.verdict == claim.verdict
             changed += not same
             note = "" if same else f"  LEDGER SAYS {claim.verdict}"
-            typer.echo(f"{outcome.verdict:<15} {claim.id:<28} {finding(claim, outcome)}{note}")
+            typer.echo(f"{found.verdict:<15} {claim.id:<28} {says(claim, found)}{note}")
         if check:
             typer.echo(f"{len(chosen)} claims, {changed} verdicts no longer follow")
             raise typer.Exit(int(changed > 0))

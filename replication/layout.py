@@ -1,40 +1,35 @@
-"""One look for the tables and dot plots of all pages.
+"""Tables of the pages: numbers to the right, names beside the numbers of data sets, their runs.
 
-Tables: numbers to the right with true minus signs, the names of data sets beside their numbers,
-folded where a figure carries the argument. Figures: one colour a method, open marks for printed
-values and filled ones for the rerun.
+``show_table`` is the one look of a table in a notebook, folded where a figure carries the argument.
+``show_runs`` says which runs made the stored tables behind a page.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from lpsvdd.datasets import catalogue
-from lpsvdd.plots import PALETTE
-from replication.evidence import MARGIN
+from replication.results import read_record, read_table, results_folder
+from replication.wording import number
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-GREY = "#6a6a6a"
-COLOURS = {
-    "lp": PALETTE["vermillion"],
-    "l1": PALETTE["blue"],
-    "l2": PALETTE["sky"],
-    "kernel mean": PALETTE["black"],
-}
 SHORT = {"FMNIST": "Fashion-MNIST", "led7digit": "LED 7 digit", "Delft pump": "Delft pump"}
+FLAG_NOTES = {
+    "inferred-labels": "the labels of the file used were partly inferred",
+    "inferred-target": "500 rows where 336 is printed, and the target class inferred from its size",
+}
 
 
-def colour_of(method: str) -> str:
-    """The colour of a method in the whole book; grey for those the text seldom speaks of."""
-    return next((c for start, c in COLOURS.items() if method.startswith(start)), GREY)
+def in_order(names: Iterable[str]) -> list[str]:
+    """Data sets by number: D2 before D10; other names after them."""
+    return sorted(
+        names, key=lambda n: (0, int(n[1:]), n) if re.fullmatch(r"D\d+", n) else (1, 0, n)
+    )
 
 
 def set_label(dataset: str) -> str:
@@ -47,17 +42,14 @@ def set_label(dataset: str) -> str:
     return f"{name} ({dataset})"
 
 
-def minus(text: str) -> str:
-    """True minus signs for hyphens before a digit."""
-    return re.sub(r"(?<![\w.])-(?=[\d.])", "−", text)
-
-
 def _cell(value: Any, form: str | None) -> str:
     if isinstance(value, str):  # an interval breaks before its bracket, not inside
         return re.sub(r"(?<=\d) to (?=[+−\d])", "\u00a0to\u00a0", value)
     if value is None or pd.isna(value):
         return "–"
-    return minus((form or "{}").format(value))
+    before, mark, after = (form or "{}").partition("{")
+    spec, _, end = after.partition("}")
+    return f"{before}{number(value, spec.lstrip(':'))}{end}" if mark else before
 
 
 def table_html(
@@ -130,54 +122,50 @@ def show_table(table: pd.DataFrame, label: str, **options: Any) -> None:
     display(HTML(table_html(table, label, **options)))
 
 
-def intervals(
-    ax: Axes,
-    table: pd.DataFrame,
-    *,
-    labels: Sequence[str],
-    colours: Iterable[str] | str = PALETTE["vermillion"],
-    printed: Sequence[float] | None = None,
-    margin: bool = False,
-) -> Axes:
-    """Means with intervals (columns mean, low, high), first line on top; open marks: printed."""
-    place = np.arange(len(table))[::-1]
-    colours = [colours] * len(table) if isinstance(colours, str) else list(colours)
-    if margin:
-        ax.axvspan(-MARGIN, MARGIN, color="#dddddd", lw=0, zorder=0)
-    ax.axvline(0, color="#666666", lw=0.8, zorder=1)
-    ax.hlines(place, table["low"], table["high"], color=colours, lw=1.6, zorder=2)
-    ax.scatter(table["mean"], place, s=26, facecolors=colours, edgecolors=colours, zorder=3)
-    if printed is not None:
-        ax.scatter(printed, place, s=24, marker="D", facecolors="none", edgecolors=GREY, zorder=2)
-    ax.set_yticks(place, labels)
-    ax.set_ylim(-0.8, len(table) - 0.2)
-    ax.grid(axis="y", visible=False)
-    return ax
+# -- where the numbers come from --------------------------------------------------------------
 
 
-def dumbbells(
-    ax: Axes,
-    printed: pd.Series,
-    here: pd.Series,
-    *,
-    labels: Sequence[str],
-    colours: Sequence[str],
-) -> Axes:
-    """Printed (open) and measured (filled) values joined by a line, the first on top."""
-    place = np.arange(len(here))[::-1]
-    ax.hlines(place, printed, here, color="#bbbbbb", lw=1.4, zorder=1)
-    ax.scatter(printed, place, s=30, facecolors="none", edgecolors=colours, zorder=2)
-    ax.scatter(here, place, s=30, color=colours, zorder=3)
-    ax.set_yticks(place, labels)
-    ax.set_ylim(-0.7, len(here) - 0.3)
-    ax.grid(axis="y", visible=False)
-    return ax
+def commit_text(recorded: str) -> str:
+    """A commit as recorded, and whether the run also held changes that were not committed."""
+    return f"`{recorded[:9]}`" + (" with uncommitted changes" if "+changes" in recorded else "")
 
 
-def key(ax: Axes, marker: str = "D") -> None:
-    """What filled and open marks are, above the figure where no mark can be taken for data."""
-    here = ax.scatter([], [], s=26, color="#333333", label="here")
-    printed = ax.scatter(
-        [], [], s=24, marker=marker, facecolors="none", edgecolors=GREY, label="printed"
-    )
-    ax.figure.legend(handles=[here, printed], loc="outside upper right", ncols=2)
+def runs(names: Iterable[str]) -> pd.DataFrame:
+    """Which runs made the tables ``results/NAME.csv`` behind a page, one line each."""
+    lines = {}
+    for name in names:
+        stored = read_record(results_folder() / f"{name}.csv")
+        lines[f"results/{name}.csv"] = (
+            {"run": "no stored run: computed for this page"}
+            if stored is None
+            else {
+                "run": stored["date"],
+                "commit": commit_text(stored["git_commit"]).replace("`", ""),
+                "version": stored["signature"]["computation"],
+                "Python": stored["python"],
+                "processor": f"{stored['processor']}, {stored['cores']} cores",
+            }
+        )
+    return pd.DataFrame(lines).T.rename_axis("table")
+
+
+def show_runs(*names: str) -> None:
+    """Show :func:`runs` in a notebook, folded."""
+    show_table(runs(names), "The stored runs behind this page", fold=True)
+
+
+def computed_here(name: str, rows: pd.DataFrame) -> str:
+    """Sentence on rows that are shown and not stored; empty when all are."""
+    path = results_folder() / f"{name}.csv"
+    keys = ["dataset", "method", "trial", "auc", "seconds"]
+    known = len(rows[keys].merge(read_table(path)[keys])) if path.is_file() else 0
+    if known == len(rows):
+        return ""
+    return f"{known} of {len(rows)} rows shown are stored, the others computed here."
+
+
+def flag_notes(rows: pd.DataFrame) -> str:
+    """Markdown sentence on data sets whose rows rest on inferred data."""
+    flagged = rows[rows["flag"].fillna("") != ""][["dataset", "flag"]].drop_duplicates()
+    parts = [f"{name}: {FLAG_NOTES[flag]}" for name, flag in flagged.itertuples(index=False)]
+    return f"† {'; '.join(parts)}." if parts else "No row shown here rests on inferred data."

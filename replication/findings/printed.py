@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 
 from replication import printed
-from replication.claims.ledger import UNDECIDABLE, Outcome, check
+from replication.findings import UNDECIDABLE, Finding, finding, read
 from replication.paper import SIZES, Size
-from replication.results import stored_table
 from replication.statistics import cluster_of, friedman
 
 NAMES = {"pure": "{}", "negatives": "{}-"}
@@ -25,8 +25,8 @@ def share_verdict(wins: int, total: int) -> str:
     return "holds" if wins == total else "holds partly" if wins else "not reproduced"
 
 
-@check
-def printed_wins(setting: str, over: list[str]) -> Outcome:
+@finding()
+def printed_wins(setting: str = "pure", over: Sequence[str] = ("l1-SVDD", "l2-SVDD")) -> Finding:
     """On how many data sets the printed lp-SVDD mean is above those of all the methods named."""
     table = printed.printed_matrix(setting, corrected=True)
     others = table[[column(name, setting) for name in over]].max(axis=1)
@@ -35,22 +35,22 @@ def printed_wins(setting: str, over: list[str]) -> Outcome:
     facts = {
         "wins": int((difference > 0).sum()),
         "total": len(table),
-        "lost": ", ".join(lost) or "none",
+        "lost": lost,
     }
-    return Outcome(share_verdict(facts["wins"], facts["total"]), facts)
+    return Finding(share_verdict(facts["wins"], facts["total"]), facts)
 
 
-@check
-def printed_improvement(dataset: str, points: float, over: str, slack: float = 0.5) -> Outcome:
+@finding()
+def printed_improvement(dataset: str, points: float, over: str, slack: float = 0.5) -> Finding:
     """A stated improvement on one data set, in AUC points, against the printed table."""
     row = printed.printed_matrix("pure").loc[dataset]
     found = row["lp-SVDD"] - row[over]
     verdict = "holds" if abs(found - points) <= slack else "erratum"
-    return Outcome(verdict, {"found": found})
+    return Finding(verdict, {"found": found})
 
 
-@check
-def printed_ranks(setting: str, tolerance: float = 0.06) -> Outcome:
+@finding()
+def printed_ranks(setting: str, tolerance: float = 0.06) -> Finding:
     """Average ranks recomputed from the printed means, against the printed ranks."""
     recomputed = friedman(printed.printed_matrix(setting)).ranks
     stated = printed.printed_ranks(setting)
@@ -61,57 +61,57 @@ def printed_ranks(setting: str, tolerance: float = 0.06) -> Outcome:
         "stated": stated[column("lp-SVDD", setting)],
     }
     first = recomputed.idxmin() == column("lp-SVDD", setting)
-    return Outcome("holds" if first and difference.max() <= tolerance else "erratum", facts)
+    return Finding("holds" if first and difference.max() <= tolerance else "erratum", facts)
 
 
-@check
-def printed_second(setting: str, method: str) -> Outcome:
+@finding()
+def printed_second(setting: str, method: str) -> Finding:
     """Which method has the second-best average rank."""
     order = friedman(printed.printed_matrix(setting, corrected=True)).ranks.sort_values()
     second = order.index[1]
     verdict = "holds" if second == column(method, setting) else "erratum"
-    return Outcome(verdict, {"second": second, "rank": order.iloc[1]})
+    return Finding(verdict, {"second": second, "rank": order.iloc[1]})
 
 
-@check
-def printed_order(setting: str, better: str, worse: str) -> Outcome:
+@finding()
+def printed_order(setting: str, better: str, worse: str) -> Finding:
     """One method has a better average rank than another."""
     found = friedman(printed.printed_matrix(setting, corrected=True)).ranks
     high, low = found[column(better, setting)], found[column(worse, setting)]
-    return Outcome("holds" if high < low else "erratum", {"better": high, "worse": low})
+    return Finding("holds" if high < low else "erratum", {"better": high, "worse": low})
 
 
-@check
-def printed_p_value(setting: str) -> Outcome:
+@finding()
+def printed_p_value(setting: str) -> Finding:
     """The Friedman p-value recomputed from the printed means, against the printed one."""
     found = friedman(printed.printed_matrix(setting)).p_value
     stated = printed.FRIEDMAN_P[setting]
     apart = abs(np.log10(found / stated))
     verdict = "holds" if apart < 0.02 else "holds partly" if apart < 1 else "erratum"
-    return Outcome(verdict, {"found": f"{found:.1e}", "stated": f"{stated:.2e}"})
+    return Finding(verdict, {"found": found, "stated": stated})
 
 
-@check
-def row_labels(setting: str) -> Outcome:
+@finding()
+def row_labels(setting: str) -> Finding:
     """Labels that a printed table uses twice, and those of D1 to D20 that do not occur in it."""
     rows = printed.row_labels(setting)
     repeated = sorted({label for label in rows if rows.count(label) > 1})
     missing = [label for label in SIZES if label not in rows]
     facts = {"repeated": ", ".join(repeated), "missing": ", ".join(missing)}
-    return Outcome("erratum" if repeated or missing else "holds", facts)
+    return Finding("erratum" if repeated or missing else "holds", facts)
 
 
-@check
-def printed_not_second(setting: str, methods: list[str]) -> Outcome:
+@finding()
+def printed_not_second(setting: str, methods: list[str]) -> Finding:
     """None of the methods has the second-best printed rank."""
     order = friedman(printed.printed_matrix(setting, corrected=True)).ranks.sort_values()
     places = {name: list(order.index).index(column(name, setting)) + 1 for name in methods}
     facts = {"places": " and ".join(str(place) for place in places.values())}
-    return Outcome("erratum" if 2 in places.values() else "holds", facts)
+    return Finding("erratum" if 2 in places.values() else "holds", facts)
 
 
-@check
-def distinct_tables() -> Outcome:
+@finding()
+def distinct_tables() -> Finding:
     """How many of the twenty data sets are tables of their own: no two share most of their rows."""
     from lpsvdd.datasets import MissingDataError, load
 
@@ -132,30 +132,30 @@ def distinct_tables() -> Outcome:
     groups = len(SIZES) - len(related) + len({cluster_of(name) for name in related})
     pairs = ", ".join(f"{one} and {two}" for one, two in sorted(shared, key=_numbers))
     facts = {"distinct": groups, "total": len(SIZES), "pairs": pairs}
-    return Outcome("holds" if groups == len(SIZES) else "holds partly", facts)
+    return Finding("holds" if groups == len(SIZES) else "holds partly", facts)
 
 
 def _numbers(pair: tuple[str, str]) -> tuple[int, int]:
     return int(pair[0][1:]), int(pair[1][1:])
 
 
-@check
-def printed_spread(dataset: str, method: str, factor: float = 5.0) -> Outcome:
+@finding()
+def printed_spread(dataset: str, method: str, factor: float = 5.0) -> Finding:
     """A printed standard deviation far above those of its row and of the rerun.
 
     Erratum when it exceeds ``factor`` times the largest other one of its row and the rerun's.
     """
     table = printed.printed_auc("pure").set_index(["dataset", "method"])["auc_sd"]
     stated, others = table[dataset, method], table[dataset].drop(method)
-    rows = stored_table("pure").query("dataset == @dataset and method == @method")
+    rows = read("pure").query("dataset == @dataset and method == @method")
     here = float(rows["auc"].std())
     facts = {"stated": stated, "others": others.max(), "here": here}
     wrong = stated > factor * max(others.max(), here)
-    return Outcome("erratum" if wrong else "holds", facts)
+    return Finding("erratum" if wrong else "holds", facts)
 
 
-@check
-def misprinted_value() -> Outcome:
+@finding()
+def misprinted_value() -> Finding:
     """One AUC is printed as a fraction among percentages, and entered the printed ranks as such."""
     setting, dataset, method, as_printed, corrected = printed.MISPRINT
     table = printed.printed_matrix(setting)
@@ -166,31 +166,31 @@ def misprinted_value() -> Outcome:
     verdict = (
         "erratum" if is_outlier and abs(rank - stated) < 0.01 < abs(right - stated) else "holds"
     )
-    return Outcome(verdict, {"corrected": corrected, "stated": stated, "right": right})
+    return Finding(verdict, {"corrected": corrected, "stated": stated, "right": right})
 
 
-@check
-def bold_is_best(dataset: str, bold: str) -> Outcome:
+@finding()
+def bold_is_best(dataset: str, bold: str) -> Finding:
     """Whether the value set in bold is the largest of its row."""
     row = printed.printed_matrix("pure").loc[dataset]
     verdict = "holds" if row[bold] == row.max() else "erratum"
     facts = {"bold": bold, "value": row[bold], "best": row.idxmax(), "largest": row.max()}
-    return Outcome(verdict, facts)
+    return Finding(verdict, facts)
 
 
-@check
-def dataset_counts() -> Outcome:
+@finding()
+def dataset_counts() -> Finding:
     """The printed sizes, targets and dimensions against the data sets as they can be had."""
     from lpsvdd.datasets import catalogue
 
     table = catalogue()[list(Size._fields)]
     differs = [name for name, size in SIZES.items() if tuple(table.loc[name]) != size]
     facts = {"agree": len(SIZES) - len(differs), "total": len(SIZES), "differs": ", ".join(differs)}
-    return Outcome(share_verdict(facts["agree"], facts["total"]), facts)
+    return Finding(share_verdict(facts["agree"], facts["total"]), facts)
 
 
-@check
-def same_data_twice(first: str, second: str) -> Outcome:
+@finding()
+def same_data_twice(first: str, second: str) -> Finding:
     """Two data sets of the table are one table with one target, yet print different results."""
     from lpsvdd.datasets import load
 
@@ -204,4 +204,4 @@ def same_data_twice(first: str, second: str) -> Outcome:
         "first": table.loc[first, apart.idxmax()],
         "second": table.loc[second, apart.idxmax()],
     }
-    return Outcome(UNDECIDABLE if same and apart.max() > 5 else "holds", facts)
+    return Finding(UNDECIDABLE if same and apart.max() > 5 else "holds", facts)

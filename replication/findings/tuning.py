@@ -17,12 +17,12 @@ from lpsvdd.plots import PALETTE
 from lpsvdd.selection import CRITERIA
 from lpsvdd.selection._search import WIDTHS
 from replication.adbench import design_half
-from replication.figures import panels
-from replication.pages import Facts
-from replication.statistics import Interval, cluster_interval, trial_matrix, worded
+from replication.figures import Draw, panels, spaced
+from replication.findings import Finding, finding
+from replication.statistics import Interval, cluster_interval, trial_matrix
+from replication.wording import worded
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 OWN, NEIGHBOURS, SVM, DEFAULTS = "LpSVDDCV", "nearest neighbours", "OneClassSVM", "LpSVDD defaults"
@@ -162,12 +162,6 @@ def regret_table(
     return pd.DataFrame(lines).set_index("criterion").sort_values("mean")
 
 
-def kinds_alone(rows: pd.DataFrame, half: str = "all") -> pd.Series:
-    """Mean regret of each kind of artificial outliers alone."""
-    table = regret_table(rows, half)["mean"]
-    return table[[name for name in table.index if name.startswith("only ")]]
-
-
 # -- p, share and width ----------------------------------------------------------------------------
 
 
@@ -208,154 +202,81 @@ def curves(grid: pd.DataFrame, nu: float = 0.1) -> pd.DataFrame:
     return part.pivot_table(index="width", columns="p", values="auc")
 
 
-# -- figures ---------------------------------------------------------------------------------------
+# -- what the chapter says and shows -------------------------------------------------------------
 
 
-def spaced(values: np.ndarray, gap: float) -> np.ndarray:
-    """Places near the values, at least ``gap`` apart, in the same order."""
-    order = np.argsort(values)
-    place = values[order].astype(float)
-    for _ in range(200):
-        short = gap - np.diff(place)
-        if (short <= 1e-9).all():
-            break
-        for i in np.flatnonzero(short > 1e-9):
-            place[i] -= short[i] / 2
-            place[i + 1] += short[i] / 2
-    out = np.empty_like(place)
-    out[order] = place
-    return out
-
-
-def draw_widths(grid: pd.DataFrame, narrow: bool = False) -> Figure:
+def draw_widths(grid: pd.DataFrame) -> Draw:
     """Mean AUC against the width, one curve an exponent, names at the wide end."""
     table = curves(grid)
-    figure, (ax,) = panels(1, narrow=narrow, height=3.6)
     x = np.log2(table.index.to_numpy())
-    for p, (_, colour, width) in CURVES.items():
-        style = "--" if p == 0.0 else "-"
-        ax.plot(x, table[p], style, color=PALETTE[colour], lw=width, zorder=3 if p == 2.0 else 2)
     low, high = table.to_numpy().min(), table.to_numpy().max()
-    places = spaced(np.array([table[p].iloc[0] for p in CURVES]), 0.075 * (high - low + 2.0))
-    for (label, colour, _), place in zip(CURVES.values(), places, strict=True):
-        ax.text(x[0] - 0.15, place, label, ha="right", va="center", color=PALETTE[colour])
-    ax.set_ylim(min(low, places.min()) - 0.5, max(high, places.max()) + 0.5)
-    ax.set_xlim(x[0] - (2.6 if narrow else 1.5), x[-1] + 0.2)
-    ax.set_xticks(x[:: 2 if narrow else 1], [_multiple(k) for k in x[:: 2 if narrow else 1]])
-    across = "γ × sum of variances" if narrow else "γ × sum of variances (left: wide kernel)"
-    ax.set(xlabel=across, ylabel="mean AUC, %")
-    return figure
+
+    def draw(narrow: bool) -> Figure:
+        figure, (ax,) = panels(1, narrow=narrow, height=3.6)
+        for p, (_, colour, width) in CURVES.items():
+            style, above = ("--" if p == 0.0 else "-"), (3 if p == 2.0 else 2)
+            ax.plot(x, table[p], style, color=PALETTE[colour], lw=width, zorder=above)
+        places = spaced(np.array([table[p].iloc[0] for p in CURVES]), 0.075 * (high - low + 2.0))
+        for (label, colour, _), place in zip(CURVES.values(), places, strict=True):
+            ax.text(x[0] - 0.15, place, label, ha="right", va="center", color=PALETTE[colour])
+        ax.set_ylim(min(low, places.min()) - 0.5, max(high, places.max()) + 0.5)
+        ax.set_xlim(x[0] - (2.6 if narrow else 1.5), x[-1] + 0.2)
+        ticks = x[:: 2 if narrow else 1]
+        ax.set_xticks(ticks, ["½" if k == -1 else f"{2.0**k:g}" for k in ticks])
+        across = "γ × sum of variances" if narrow else "γ × sum of variances (left: wide kernel)"
+        ax.set(xlabel=across, ylabel="mean AUC, %")
+        return figure
+
+    return draw
 
 
-def _multiple(exponent: float) -> str:
-    return "½" if exponent == -1 else f"{2.0**exponent:g}"
-
-
-def draw_dots(
-    ax: Axes, table: pd.DataFrame, names: list[str], colours: list[str], narrow: bool
-) -> None:
-    """Means with intervals (columns mean, low, high), one line a row, the first on top."""
-    place = np.arange(len(table))[::-1]
-    shades = [PALETTE.get(colour, colour) for colour in colours]
-    ax.hlines(place, table["low"], table["high"], color=shades, lw=1.4)
-    ax.scatter(table["mean"], place, color=shades, s=22, zorder=3)
-    if narrow:  # names above their line: beside it they would take half of a phone
-        left = ax.get_yaxis_transform()
-        for at, name in zip(place, names, strict=True):
-            ax.annotate(name, (0.0, at), (2, 5), left, textcoords="offset points", fontsize=8)
-        ax.set_yticks([])
-        ax.set_ylim(-0.6, len(table) - 0.2)
-    else:
-        ax.set_yticks(place, names)
-    ax.grid(axis="y", visible=False)
-
-
-def draw_regrets(rows: pd.DataFrame, narrow: bool = False) -> Figure:
-    """Mean regret of every criterion with its interval; the default stands out."""
-    table = regret_table(rows)
-    table = table.loc[[name for name in table.index if name in NAMES_OF_CRITERIA]]
-    figure, (ax,) = panels(1, narrow=narrow, height=3.8)
-    colours = [
-        "vermillion" if name == CHOSEN else "#888888" if name in (RANDOM, ALWAYS) else "blue"
-        for name in table.index
-    ]
-    draw_dots(ax, table, [NAMES_OF_CRITERIA[name] for name in table.index], colours, narrow)
-    ax.set_xlim(left=0.0)
-    ax.set_xlabel("regret, AUC points (less is better)")
-    return figure
-
-
-def draw_contest(rows: pd.DataFrame, narrow: bool = False) -> Figure:
-    """LpSVDDCV minus every other contestant, with intervals, one panel a half."""
+def contest_intervals(rows: pd.DataFrame, half: str) -> pd.DataFrame:
+    """LpSVDDCV minus every other contestant that is not one of its own fits, for a figure."""
     names = [name for name in contest(rows).index if name != OWN and not name.startswith("p = ")]
-    figure, axes = panels(2, narrow=narrow, height=3.2, sharex=True, sharey=not narrow)
-    for ax, half in zip(axes, ("design", "held out"), strict=True):
-        found = [over(rows, name, half) for name in names[::-1]]
-        place = np.arange(len(found))
-        ax.axvline(0, color="#888888", lw=0.8)
-        ends = [d.low for d in found], [d.high for d in found]
-        ax.hlines(place, *ends, color=PALETTE["vermillion"], lw=1.4)
-        ax.scatter([d.mean for d in found], place, color=PALETTE["vermillion"], s=22, zorder=3)
-        ax.set_yticks(place, names[::-1])
-        ax.set(title=f"{half.replace(' ', '-')} half", xlabel="LpSVDDCV minus it, AUC points")
-        ax.grid(axis="y", visible=False)
-    return figure
+    return pd.DataFrame({name: vars(over(rows, name, half)) for name in names}).T
 
 
-# -- what the text quotes --------------------------------------------------------------------------
-
-
-def _with_interaction(shares: pd.DataFrame, effect: str) -> str:
-    """Per cent of what parameters can change: an effect and its interaction with the data set."""
-    both = [effect, f"{effect} × data set"]
-    return f"{shares.loc[both, 'without the data set'].sum():.0f}"
-
-
-def tuning_facts(
+@finding("anomaly", "anomaly_criteria", "anomaly_grid", "anomaly_contaminated")
+def tune(
     rows: pd.DataFrame, criteria: pd.DataFrame, grid: pd.DataFrame, mixed: pd.DataFrame
-) -> Facts:
-    """Numbers of the chapter, by name; ``mixed`` is the table of contaminated training."""
+) -> Finding:
+    """LpSVDDCV on the public anomaly sets; ``mixed`` is the table of contaminated training."""
     table, shares, lost = by_set(rows), variance_shares(grid), regret_table(criteria)
-    ratio, curve, decided = single_fits(rows), curves(grid), verdicts(rows)
+    ratio, curve, dirty = single_fits(rows), curves(grid), contamination(mixed)
     named = [name for name in CRITERIA if name != CHOSEN]
-    better = lost.loc[named, "over_high"] < 0.0
-    worse = lost.loc[named, "over_low"] > 0.0
-    facts: Facts = {
-        "tune_sets": len(table),
-        "tune_splits": int(rows["trial"].nunique()),
-        "tune_fits": f"{ratio.median():.0f}",
-        "tune_fits_most": f"{ratio.max():.0f}",
-        "tune_regret": f"{lost.loc[CHOSEN, 'mean']:.1f}",
-        "tune_regret_random": f"{lost.loc[RANDOM, 'mean']:.1f}",
-        "tune_regret_always": f"{lost.loc[ALWAYS, 'mean']:.1f}",
-        "tune_better": int(better.sum()),
-        "tune_worse": int(worse.sum()),
-        "tune_criteria": len(named),
-        "tune_share_width": _with_interaction(shares, "width"),
-        "tune_share_nu": _with_interaction(shares, "share ν"),
-        "tune_share_p": _with_interaction(shares, "exponent p"),
-        "tune_spread_widest": f"{np.ptp(curve.iloc[0].drop(0.0)):.1f}",
-        "tune_spread_best": f"{np.ptp(curve.loc[curve[2.0].idxmax()].drop(0.0)):.2f}",
-        "tune_gain_width": f"{curve[2.0].max() - curve[2.0].iloc[0]:.1f}",
-        "tune_best_width": f"{curve[2.0].idxmax():g}",
-        "tune_contaminated_sets": mixed["dataset"].nunique(),
-    }  # fmt: skip
-    lost_to_anomalies = contamination(mixed).pipe(lambda t: t.iloc[:, 0] - t.iloc[:, -1])
-    exponents = contamination(mixed).filter(regex="^p = ", axis=0)
-    facts |= {
-        "tune_lost": f"{lost_to_anomalies[OWN]:.1f}",
-        "tune_lost_least": f"{lost_to_anomalies.min():.1f}",
-        "tune_lost_least_name": lost_to_anomalies.idxmin(),
-        "tune_lost_share": int(mixed["contaminated"].max()),
-        "tune_lost_p": f"{(exponents.max() - exponents.min()).max():.1f}",
+    lost_to_anomalies = dirty.iloc[:, 0] - dirty.iloc[:, -1]
+    exponents = dirty.filter(regex="^p = ", axis=0)
+    facts = {
+        "sets": len(table),
+        "splits": int(rows["trial"].nunique()),
+        "fits": ratio.median(),
+        "fits_most": ratio.max(),
+        "regret": lost.loc[CHOSEN, "mean"],
+        "regret_random": lost.loc[RANDOM, "mean"],
+        "regret_always": lost.loc[ALWAYS, "mean"],
+        "better": int((lost.loc[named, "over_high"] < 0.0).sum()),
+        "worse": int((lost.loc[named, "over_low"] > 0.0).sum()),
+        "criteria": len(named),
+        "spread_widest": np.ptp(curve.iloc[0].drop(0.0)),
+        "spread_best": np.ptp(curve.loc[curve[2.0].idxmax()].drop(0.0)),
+        "gain_width": curve[2.0].max() - curve[2.0].iloc[0],
+        "best_width": curve[2.0].idxmax(),
+        "contaminated_sets": mixed["dataset"].nunique(),
+        "lost": lost_to_anomalies[OWN],
+        "lost_least": lost_to_anomalies.min(),
+        "lost_least_name": lost_to_anomalies.idxmin(),
+        "lost_share": int(mixed["contaminated"].max()),
+        "lost_p": (exponents.max() - exponents.min()).max(),
     }
+    for key, effect in (("width", "width"), ("nu", "share ν"), ("p", "exponent p")):
+        both = [effect, f"{effect} × data set"]
+        facts[f"share_{key}"] = shares.loc[both, "without the data set"].sum()
     for half in HALVES:
-        where = in_half(table.index, half)
         short = half.replace(" ", "_")
-        facts[f"tune_auc_{short}"] = f"{table.loc[where, OWN].mean():.1f}"
-        facts[f"tune_over_nn_{short}"] = worded(over(rows, NEIGHBOURS, half))
-        facts[f"tune_over_svm_{short}"] = worded(over(rows, SVM, half))
-        facts[f"tune_defaults_{short}"] = worded(over(rows, SVM, half, own=DEFAULTS))
-    for key, held in zip(("nn", "svm", "defaults"), decided.values(), strict=True):
-        facts[f"tune_rule_{key}"] = "holds" if held else "does not hold"
-    return facts
+        facts[f"auc_{short}"] = table.loc[in_half(table.index, half), OWN].mean()
+        facts[f"over_nn_{short}"] = worded(over(rows, NEIGHBOURS, half))
+        facts[f"over_svm_{short}"] = worded(over(rows, SVM, half))
+        facts[f"defaults_{short}"] = worded(over(rows, SVM, half, own=DEFAULTS))
+    for key, held in zip(("nn", "svm", "defaults"), verdicts(rows).values(), strict=True):
+        facts[f"rule_{key}"] = "holds" if held else "does not hold"
+    return Finding("", facts, lost, draw_widths(grid))

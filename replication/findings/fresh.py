@@ -8,15 +8,13 @@ intervals (95 %) resample whole clusters of tasks from one source.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from lpsvdd.selection._search import WIDTHS
 from replication import keel
-from replication.figures import panels
-from replication.pages import Facts
-from replication.pages.tuning import (
+from replication.findings import Finding, finding
+from replication.findings.tuning import (
     ALWAYS,
     CHOSEN,
     DEFAULTS,
@@ -25,22 +23,12 @@ from replication.pages.tuning import (
     RANDOM,
     SVM,
     by_set,
-    draw_dots,
     over,
     regret,
     verdicts,
 )
-from replication.statistics import (
-    Interval,
-    cluster_interval,
-    cluster_of,
-    signed,
-    trial_matrix,
-    worded,
-)
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from replication.statistics import Interval, cluster_interval, cluster_of, trial_matrix
+from replication.wording import signed, worded
 
 LIKELIHOOD, SUM = "likelihood", "artificial outliers + likelihood"
 MORE_ON_SEEN = 0.1  # points of regret on the sets seen before that a new default may cost: rule 5
@@ -124,70 +112,59 @@ def ceiling(criteria: pd.DataFrame, rows: pd.DataFrame, other: str = SVM) -> pd.
     return (best - trial_matrix(rows)[other]).dropna().groupby("dataset", sort=False).mean()
 
 
-# -- figure and text -------------------------------------------------------------------------------
+# -- what the chapter says and shows -------------------------------------------------------------
 
 
-def draw_fresh(rows: pd.DataFrame, narrow: bool = False) -> Figure:
-    """LpSVDDCV minus every other detector on the fresh tasks, with intervals."""
-    names = [name for name in by_set(rows) if name != OWN and not name.startswith("p = ")]
-    found = {name: vars(over(rows, name)) for name in names}
-    table = pd.DataFrame(found).T[["mean", "low", "high"]].astype(float)
-    table = table.sort_values("mean", ascending=False)
-    figure, (ax,) = panels(1, narrow=narrow, height=3.2)
-    ax.axvline(0, color="#888888", lw=0.8)
-    labels = [f"{name}  {signed(mean)}" for name, mean in table["mean"].items()]
-    draw_dots(ax, table, labels, ["vermillion"] * len(table), narrow)
-    ax.set_xlim(left=min(0.0, table["low"].min()))
-    ax.set_xlabel("LpSVDDCV minus it, AUC points")
-    return figure
-
-
-def fresh_facts(
+@finding("anomaly_fresh", "anomaly_fresh_criteria", "anomaly", "anomaly_criteria")
+def fresh(
     rows: pd.DataFrame, criteria: pd.DataFrame, seen: pd.DataFrame, seen_criteria: pd.DataFrame
-) -> Facts:
-    """Numbers of the section, by name; ``seen`` are the tables of the sets seen before."""
-    table, lost, seen_lost = by_set(rows), losses(criteria), losses(seen_criteria)
-    candidates = [name for name in (LIKELIHOOD, SUM) if replaces_default(lost, seen_lost, name)]
-    facts: Facts = {
-        "fresh_tasks": len(table),
-        "fresh_clusters": len({cluster_of(name) for name in table.index}),
-        "fresh_largest": len(in_reading(table[OWN], keel.LARGEST)),
-        "fresh_smallest": len(in_reading(table[OWN], keel.SMALLEST)),
-        "fresh_splits": int(rows["trial"].nunique()),
-        "fresh_auc": f"{table[OWN].mean():.1f}",
-        "fresh_closest": table.mean().drop([OWN, *table.filter(regex="^p = ")]).idxmax(),
-        "fresh_changes": " or ".join(candidates) or "none",
-        "fresh_ceiling": worded(cluster_interval(ceiling(criteria, rows))),
-        "fresh_ceiling_seen": worded(cluster_interval(ceiling(seen_criteria, seen))),
+) -> Finding:
+    """LpSVDDCV on tasks that nobody had looked at; ``seen`` are the tables of the sets before.
+
+    The table of the finding is LpSVDDCV minus every other detector, the largest lead first.
+    """
+    means, lost, seen_lost = by_set(rows), losses(criteria), losses(seen_criteria)
+    others = [name for name in means if name != OWN and not name.startswith("p = ")]
+    closest = str(means[others].mean().idxmax())
+    facts = {
+        "tasks": len(means),
+        "clusters": len({cluster_of(name) for name in means.index}),
+        "largest": len(in_reading(means[OWN], keel.LARGEST)),
+        "smallest": len(in_reading(means[OWN], keel.SMALLEST)),
+        "splits": int(rows["trial"].nunique()),
+        "auc": means[OWN].mean(),
+        "closest": closest,
+        "over_closest": worded(over(rows, closest)),
+        "changes": [n for n in (LIKELIHOOD, SUM) if replaces_default(lost, seen_lost, n)],
+        "ceiling": worded(cluster_interval(ceiling(criteria, rows))),
+        "ceiling_seen": worded(cluster_interval(ceiling(seen_criteria, seen))),
     }
-    facts["fresh_over_closest"] = worded(over(rows, str(facts["fresh_closest"])))
     decided = verdicts(rows, "all").values()
     pairs = {"nn": (NEIGHBOURS, OWN), "svm": (SVM, OWN), "defaults": (SVM, DEFAULTS)}
     for (key, (other, own)), holds in zip(pairs.items(), decided, strict=True):
         values = lead(rows, other, own)
         other_ways = robustness(values)
         facts |= {
-            f"fresh_over_{key}": worded(cluster_interval(values)),
-            f"fresh_rule_{key}": "holds" if holds else "does not hold",
-            f"fresh_{key}_by_cluster": signed(other_ways.by_cluster),
-            f"fresh_{key}_lowest": signed(other_ways.lowest),
-            f"fresh_{key}_highest": signed(other_ways.highest),
+            f"over_{key}": worded(cluster_interval(values)),
+            f"rule_{key}": "holds" if holds else "does not hold",
+            f"{key}_by_cluster": signed(other_ways.by_cluster),
+            f"{key}_lowest": signed(other_ways.lowest),
+            f"{key}_highest": signed(other_ways.highest),
         }
     nn, svm = lead(rows, NEIGHBOURS), lead(rows, SVM)
-    facts |= {
-        "fresh_wins_nn": int((nn > 0).sum()),
-        "fresh_nn_largest": worded(cluster_interval(in_reading(nn, keel.LARGEST))),
-        "fresh_svm_largest": worded(cluster_interval(in_reading(svm, keel.LARGEST))),
-        "fresh_svm_smallest": worded(cluster_interval(in_reading(svm, keel.SMALLEST))),
-    }
     rests = robustness(lost[SUM] - lost[CHOSEN])
-    facts["fresh_more_sum_highest"] = signed(rests.highest)
-    facts["fresh_more_sum_without"] = rests.highest_without
-    short = {
-        CHOSEN: "default", LIKELIHOOD: "likelihood", SUM: "sum", RANDOM: "random", ALWAYS: "always",
-    }  # fmt: skip
-    for name, key in short.items():
-        facts[f"fresh_regret_{key}"] = f"{lost[name].mean():.1f}"
+    facts |= {
+        "wins_nn": int((nn > 0).sum()),
+        "nn_largest": worded(cluster_interval(in_reading(nn, keel.LARGEST))),
+        "svm_largest": worded(cluster_interval(in_reading(svm, keel.LARGEST))),
+        "svm_smallest": worded(cluster_interval(in_reading(svm, keel.SMALLEST))),
+        "sum_without": rests.highest_without,
+        "sum_highest": signed(rests.highest),
+    }
+    short = {CHOSEN: "default", LIKELIHOOD: "likelihood", SUM: "sum", RANDOM: "random"}
+    for name, key in (short | {ALWAYS: "always"}).items():
+        facts[f"regret_{key}"] = lost[name].mean()
     for name in (LIKELIHOOD, SUM):
-        facts[f"fresh_more_{short[name]}"] = worded(over_default(lost, name))
-    return facts
+        facts[f"more_{short[name]}"] = worded(over_default(lost, name))
+    table = pd.DataFrame({name: vars(over(rows, name)) for name in others}).T
+    return Finding("", facts, table.sort_values("mean", ascending=False))

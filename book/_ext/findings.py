@@ -1,7 +1,8 @@
-"""The claims ledger on the pages of the book; every verdict is recomputed while building.
+"""Findings on the pages of the book, computed from the stored tables while it is built.
 
-``{claims}`` is the whole ledger: a bar of verdicts, buttons that filter, one box a claim.
-``{claims-bar}`` is the bar alone, each segment a link to its claims, for another page.
+``{{ lead.left }}`` in a page is a fact of a finding (chapters are filled when they are executed).
+``{finding-figure} lead`` is its figure. ``{claims}`` is the whole ledger: a bar of verdicts, filters,
+one box a claim. ``{claims-bar}`` is the bar alone, each segment a link to its claims.
 
 Links to the evidence are ordinary links of the book, so a page that does not exist fails the build;
 so does a verdict that no longer follows.
@@ -20,8 +21,13 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from replication.claims import VERDICTS, Claim, judge, markdown_cards, read_ledger
+from lpsvdd.plots import use_style
+from replication.claims import Claim, judge, markdown_cards, read_ledger
+from replication.figures import picture_html
+from replication.findings import VERDICTS, Stored, all_findings
+from replication.wording import QUOTE, fill
 
+STORED = Stored()
 LOG = logging.getLogger(__name__)
 
 
@@ -79,6 +85,25 @@ class Bar(SphinxDirective):
         return [raw(bar(read_ledger(path), "claims.html"))]
 
 
+class FindingFigure(SphinxDirective):
+    """The figure of a finding; the content is what it shows, for those who do not see it."""
+
+    required_arguments = 1
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        (name,) = self.arguments
+        use_style()
+        draw = all_findings()[name]().draw
+        return [raw(picture_html(draw, name=f"fig-{name}", alt=" ".join(self.content)))]
+
+
+def fill_page(app: Sphinx, page: str, source: list[str]) -> None:
+    """Fill the quotes of a page; those of an executed chapter are filled already."""
+    if QUOTE.search(source[0]) and not page.startswith("notebooks/"):
+        source[0] = fill(source[0], STORED)
+
+
 class Claims(SphinxDirective):
     """The whole ledger."""
 
@@ -103,4 +128,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Register with Sphinx."""
     app.add_directive("claims", Claims)
     app.add_directive("claims-bar", Bar)
+    app.add_directive("finding-figure", FindingFigure)
+    app.connect("source-read", fill_page)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 
 from lpsvdd.selection._search import WIDTHS
 from replication import adbench, keel
-from replication.pages import fresh_sets as page
+from replication.findings import fresh as page
 from replication.studies import anomaly as study
 
 FRESH = [one.name for one in keel.SETS]
@@ -89,35 +88,23 @@ def test_the_ceiling_is_on_the_same_splits():
     assert beside[FRESH[0]] == pytest.approx(11.0)
 
 
-def test_facts_are_texts_of_the_tables():
-    facts = page.fresh_facts(
-        contest_rows(), criteria_rows(), contest_rows(SEEN), criteria_rows(SEEN)
-    )
-    assert (facts["fresh_tasks"], facts["fresh_clusters"], facts["fresh_splits"]) == (29, 22, 3)
-    assert (facts["fresh_largest"], facts["fresh_smallest"]) == (21, 8)
+def test_facts_follow_the_tables():
+    found = page.fresh(contest_rows(), criteria_rows(), contest_rows(SEEN), criteria_rows(SEEN))
+    facts = found.facts
+    assert (facts["tasks"], facts["clusters"], facts["splits"]) == (29, 22, 3)
+    assert (facts["largest"], facts["smallest"]) == (21, 8)
     one_class = [i for i, one in enumerate(keel.SETS) if one.reading == "largest"]
     mean = np.mean([7.0 + 0.7 * (i % 2) for i in one_class])
-    assert facts["fresh_svm_largest"].startswith(f"+{mean:.1f} ")
-    assert facts["fresh_rule_nn"] == facts["fresh_rule_svm"] == "holds"
-    assert facts["fresh_rule_defaults"] == "holds" and facts["fresh_wins_nn"] == 29
-    assert facts["fresh_closest"] == "nearest neighbours"
-    assert facts["fresh_over_closest"] == facts["fresh_over_nn"]
-    assert facts["fresh_regret_default"] == "4.0" and facts["fresh_regret_likelihood"] == "0.0"
-    assert facts["fresh_more_likelihood"].startswith("−4.0")
-    assert facts["fresh_changes"].startswith("likelihood")
-    close = page.fresh_facts(
+    assert facts["svm_largest"].startswith(f"+{mean:.1f} ")
+    assert facts["rule_nn"] == facts["rule_svm"] == facts["rule_defaults"] == "holds"
+    assert facts["wins_nn"] == 29 and facts["closest"] == "nearest neighbours"
+    assert facts["over_closest"] == facts["over_nn"]
+    assert facts["regret_default"] == pytest.approx(4.0) and facts["regret_likelihood"] == 0.0
+    assert facts["more_likelihood"].startswith("−4.0") and "likelihood" in facts["changes"]
+    assert list(found.table.index) == ["OneClassSVM", "LpSVDD defaults", "nearest neighbours"]
+    close = page.fresh(
         contest_rows(neighbours=0.3, svm=2.0),
         criteria_rows(outliers=3), contest_rows(SEEN), criteria_rows(SEEN),
-    )  # fmt: skip
-    assert close["fresh_rule_nn"] == close["fresh_rule_svm"] == "does not hold"
-    assert close["fresh_rule_defaults"] == "does not hold" and close["fresh_changes"] == "none"
-
-
-@pytest.mark.parametrize("narrow", [False, True])
-def test_the_figure_names_every_other_detector(narrow):
-    figure = page.draw_fresh(contest_rows(), narrow)
-    (ax,) = figure.axes
-    assert len(ax.collections[-1].get_offsets()) == 3
-    texts = ax.texts if narrow else ax.get_yticklabels()
-    assert [text.get_text().split("  ")[0] for text in texts][0] == "OneClassSVM"
-    plt.close(figure)
+    ).facts  # fmt: skip
+    assert close["rule_nn"] == close["rule_svm"] == close["rule_defaults"] == "does not hold"
+    assert close["changes"] == []

@@ -10,7 +10,7 @@ import pytest
 from lpsvdd.selection import CRITERIA
 from lpsvdd.selection._search import WIDTHS
 from replication.adbench import SETS, design_half
-from replication.pages import tuning
+from replication.findings import tuning
 from replication.studies import anomaly as study
 
 NAMES = [one.name for one in SETS]
@@ -123,7 +123,6 @@ def test_regret_is_what_the_choice_loses():
     table = tuning.regret_table(rows, "held out")
     assert table.index[0] == "artificial-outliers" and table["mean"].is_monotonic_increasing
     assert table.loc["likelihood", ["over the default", "over_low"]].tolist() == [1.0, 1.0]
-    assert len(tuning.kinds_alone(rows)) == 10
     assert set(CRITERIA) < set(tuning.NAMES_OF_CRITERIA)
     assert set(WIDTHS) < set(study.WIDTHS)
 
@@ -147,37 +146,21 @@ def test_shares_of_variance_are_those_of_the_effects():
         tuning.variance_shares(grid_rows().iloc[1:])
 
 
-def test_labels_keep_their_distance_and_order():
-    values = np.array([3.0, 1.0, 1.1, 1.05])
-    places = tuning.spaced(values, 0.5)
-    assert np.diff(np.sort(places)).min() >= 0.5 - 1e-6
-    assert (np.argsort(places) == np.argsort(values)).all()
-
-
-@pytest.mark.parametrize("narrow", [False, True])
-def test_figures_show_every_line(narrow):
-    figures = [
-        tuning.draw_widths(grid_rows(), narrow),
-        tuning.draw_regrets(criteria_rows(), narrow),
-        tuning.draw_contest(contest_rows(), narrow),
-    ]
-    assert len(figures[0].axes[0].lines) == len(tuning.CURVES)
-    regrets = figures[1].axes[0].collections[-1].get_offsets()
-    assert len(regrets) == len(tuning.NAMES_OF_CRITERIA)
-    assert len(figures[2].axes) == 2
-    for figure in figures:
+def test_figures_show_every_line():
+    for narrow in (False, True):
+        figure = tuning.draw_widths(grid_rows())(narrow)
+        assert len(figure.axes[0].lines) == len(tuning.CURVES)
         plt.close(figure)
+    shown = tuning.contest_intervals(contest_rows(), "held out")
+    assert "LpSVDDCV" not in shown.index and "p = 2" not in shown.index
+    assert shown.loc["nearest neighbours", "low"] > 1.0
 
 
-def test_facts_are_texts_and_numbers_of_the_tables():
-    facts = tuning.tuning_facts(contest_rows(), criteria_rows(), grid_rows(), mixed_rows())
-    assert facts["tune_rule_nn"] == facts["tune_rule_svm"] == "holds"
-    assert facts["tune_lost"] == "10.0" and facts["tune_lost_share"] == 20
-    assert facts["tune_fits"] == "12" and facts["tune_regret"] == "0.0"
-    assert facts["tune_worse"] == facts["tune_criteria"] == 9 and facts["tune_better"] == 0
-    assert facts["tune_share_p"] == "3" and facts["tune_share_width"] == "97"
-    assert (
-        facts["tune_sets"] == 22
-        and facts["tune_contaminated_sets"] == 20
-        and facts["tune_best_width"] == "64"
-    )
+def test_facts_are_numbers_of_the_tables():
+    facts = tuning.tune(contest_rows(), criteria_rows(), grid_rows(), mixed_rows()).facts
+    assert facts["rule_nn"] == facts["rule_svm"] == "holds"
+    assert facts["lost"] == pytest.approx(10.0) and facts["lost_share"] == 20
+    assert facts["fits"] == pytest.approx(12.0) and facts["regret"] == 0.0
+    assert facts["worse"] == facts["criteria"] == 9 and facts["better"] == 0
+    assert round(facts["share_p"]) == 3 and round(facts["share_width"]) == 97
+    assert (facts["sets"], facts["contaminated_sets"], facts["best_width"]) == (22, 20, 64)

@@ -8,7 +8,7 @@ import numpy as np
 
 from lpsvdd.kernels import half_mean_distance, kernel_matrix, rbf_gamma, squared_distances
 from lpsvdd.solver import Gram, solve, solve_path
-from replication.claims.ledger import Outcome, check
+from replication.findings import Finding, finding
 from replication.paper import COSTS, EXPONENTS
 from replication.protocol import Task
 from replication.trial import prepare
@@ -27,10 +27,10 @@ def example(
     return kernel_matrix(X, kernel=kernel, gamma=gamma, degree=3, coef0=1.0), y
 
 
-@check
+@finding()
 def strong_duality(
     negatives: int = 0, costs: Sequence[float] = COSTS, tolerance: float = 1e-8
-) -> Outcome:
+) -> Finding:
     """The printed dual against the primal with R^2 free and with R^2 >= 0 as printed.
 
     Holds when both primals have the dual's value throughout, partly when only the free one does.
@@ -43,21 +43,21 @@ def strong_duality(
     largest = max(f.gap for f in free)
     extreme = int(np.argmax([k.primal - f.dual for k, f in zip(kept, free, strict=True)]))
     facts = {
-        "gap": f"{largest:.0e}",
+        "gap": largest,
         "cases": len(cells),
         "apart": int(np.sum(apart)),
-        "p": f"{cells[extreme][0]:.3g}",
-        "c": f"{cells[extreme][1]:g}",
-        "dual": f"{free[extreme].dual:.3g}",
-        "printed": f"{kept[extreme].primal:.3g}",
+        "p": cells[extreme][0],
+        "c": cells[extreme][1],
+        "dual": free[extreme].dual,
+        "printed": kept[extreme].primal,
     }
     if largest > tolerance:
-        return Outcome("not reproduced", facts)
-    return Outcome("holds partly" if any(apart) else "holds", facts)
+        return Finding("not reproduced", facts)
+    return Finding("holds partly" if any(apart) else "holds", facts)
 
 
-@check
-def joint_form(factor: str = "printed") -> Outcome:
+@finding()
+def joint_form(factor: str = "printed") -> Finding:
     """Ratio of the joint penalty to the separate one, over exponents: 2^(q-1) as printed, not 1."""
     alpha = np.random.default_rng(0).dirichlet(np.ones(12))
     y = np.ones(12)
@@ -69,11 +69,11 @@ def joint_form(factor: str = "printed") -> Outcome:
         share = 0.5 if factor == "printed" else 2**-q
         ratios[p] = share * coefficient * np.sum((alpha * (1 + y)) ** q) / separate
     equal = all(np.isclose(ratio, 1) for ratio in ratios.values())
-    return Outcome("holds" if equal else "erratum", {"ratio_p2": ratios[2.0]})
+    return Finding("holds" if equal else "erratum", {"ratio_p2": ratios[2.0]})
 
 
-@check
-def joint_form_cost(factor: str = "printed", p: float = 2.0, c: float = 0.2) -> Outcome:
+@finding()
+def joint_form_cost(factor: str = "printed", p: float = 2.0, c: float = 0.2) -> Finding:
     """Which cost the joint dual stands for: the penalty f (c p)^(-1/(p-1)) 2^q as that of a cost.
 
     (c' p)^(-1/(p-1)) = f 2^q (c p)^(-1/(p-1)) gives c' = c (f 2^q)^(1-p): c/2 for f = 1/2.
@@ -83,12 +83,12 @@ def joint_form_cost(factor: str = "printed", p: float = 2.0, c: float = 0.2) -> 
     f = 0.5 if factor == "printed" else 2**-q
     effective = c * (f * 2**q) ** (1 - p)
     distance = np.abs(solve(K, y, p=p, c=c).alpha - solve(K, y, p=p, c=effective).alpha).max()
-    facts = {"distance": f"{distance:.3f}", "share": effective / c}
-    return Outcome("erratum" if distance > 1e-4 else "holds", facts)
+    facts = {"distance": distance, "share": effective / c}
+    return Finding("erratum" if distance > 1e-4 else "holds", facts)
 
 
-@check
-def convexity_argument(kernel: str = "rbf") -> Outcome:
+@finding()
+def convexity_argument(kernel: str = "rbf") -> Finding:
     """The dual is concave because K is positive semidefinite, not because a term is quadratic.
 
     Holds partly when the conclusion is right (K has no negative eigenvalue) and the reason is not:
@@ -97,10 +97,10 @@ def convexity_argument(kernel: str = "rbf") -> Outcome:
     K, _ = example(kernel="rbf") if kernel == "rbf" else (_no_kernel(), None)
     other = np.linalg.eigvalsh(_no_kernel())
     lowest = float(np.linalg.eigvalsh(K)[0])
-    facts = {"lowest": f"{max(lowest, 0.0):.0e}", "other": float(other[0])}
+    facts = {"lowest": max(lowest, 0.0), "other": float(other[0])}
     if lowest < -1e-8:
-        return Outcome("not reproduced", facts)
-    return Outcome("holds partly" if other[0] < 0 < other[-1] else "holds", facts)
+        return Finding("not reproduced", facts)
+    return Finding("holds partly" if other[0] < 0 < other[-1] else "holds", facts)
 
 
 def _no_kernel(n: int = 40) -> np.ndarray:
@@ -109,8 +109,8 @@ def _no_kernel(n: int = 40) -> np.ndarray:
     return np.tanh(X @ X.T - 1.0)
 
 
-@check
-def multipliers_of_slack(p_low: float = 1.0, tolerance: float = 1e-6) -> Outcome:
+@finding()
+def multipliers_of_slack(p_low: float = 1.0, tolerance: float = 1e-6) -> Finding:
     """The multiplier gamma_i = c p z_i^(p-1) - alpha_i of z_i >= 0 vanishes for p > 1.
 
     Judged by the slack: z_i against (alpha_i / (c p))^(1/(p-1)), to which gamma_i = 0 amounts. At
@@ -125,14 +125,14 @@ def multipliers_of_slack(p_low: float = 1.0, tolerance: float = 1e-6) -> Outcome
         largest = max(largest, float(np.abs(found.slack - implied).max()))
     one = solve(K, y, p=1.0, c=0.1)
     left = int(np.sum(0.1 - one.alpha > tolerance))
-    facts = {"largest": f"{largest:.0e}", "left": left, "n": len(y)}
+    facts = {"largest": largest, "left": left, "n": len(y)}
     if largest > 10 * tolerance:
-        return Outcome("not reproduced", facts)
-    return Outcome("holds partly" if p_low <= 1.0 and left else "holds", facts)
+        return Finding("not reproduced", facts)
+    return Finding("holds partly" if p_low <= 1.0 and left else "holds", facts)
 
 
-@check
-def costs_control_shares(costs: Sequence[float] = (0.01, 0.03, 0.1, 0.3, 1.0)) -> Outcome:
+@finding()
+def costs_control_shares(costs: Sequence[float] = (0.01, 0.03, 0.1, 0.3, 1.0)) -> Finding:
     """c1 lowers the share of positives outside, c2 that of negatives inside, step by step.
 
     Holds when every step goes the way claimed, partly when none goes the other way but the shares
@@ -162,12 +162,12 @@ def costs_control_shares(costs: Sequence[float] = (0.01, 0.03, 0.1, 0.3, 1.0)) -
         "high": 100 * max(shares),
     }
     if wrong > steps / 10:
-        return Outcome("not reproduced", facts)
-    return Outcome("holds" if wrong == idle == 0 else "holds partly", facts)
+        return Finding("not reproduced", facts)
+    return Finding("holds" if wrong == idle == 0 else "holds partly", facts)
 
 
-@check
-def weighting_keeps_linearity(exponent: float = 1.0) -> Outcome:
+@finding()
+def weighting_keeps_linearity(exponent: float = 1.0) -> Finding:
     """A weighted sum of slacks is linear in them; the paper prints that weighting changes that."""
     rng = np.random.default_rng(0)
     weights, one, two = rng.uniform(size=(3, 20))
@@ -177,13 +177,13 @@ def weighting_keeps_linearity(exponent: float = 1.0) -> Outcome:
 
     excess = penalty(2 * one + 3 * two) - 2 * penalty(one) - 3 * penalty(two)
     verdict = "erratum" if abs(excess) < 1e-12 * penalty(one) * 100 else "holds"
-    return Outcome(verdict, {"excess": f"{abs(excess):.0e}"})
+    return Finding(verdict, {"excess": abs(excess)})
 
 
-@check
+@finding()
 def rejection_against_acceptance(
     names: Sequence[str] = ("D7", "D12", "D14"), flip: bool = False
-) -> Outcome:
+) -> Finding:
     """As p grows at a fixed cost, are more targets rejected and fewer outliers accepted?
 
     Rates on the test rows of one split per data set, threshold R^2. Holds when the two rates move
@@ -220,21 +220,21 @@ def rejection_against_acceptance(
     }
     share = trades / cells
     partly = "holds partly" if share > 0.75 else "not reproduced"
-    return Outcome("holds" if share == 1.0 else partly, facts)
+    return Finding("holds" if share == 1.0 else partly, facts)
 
 
-@check
-def radius_branch(costs: Sequence[float] = COSTS) -> Outcome:
+@finding()
+def radius_branch(costs: Sequence[float] = COSTS) -> Finding:
     """The dual with sum alpha = 1 has solutions with R^2 < 0: the branch R = 0 is not in it."""
     K, y = example(n=60)
     radius = solve(K, y, p=2.0, c=costs[0]).radius_sq
     share = np.mean([solve(K, y, p=p, c=c).radius_sq < 0 for p in EXPONENTS for c in costs])
     verdict = "holds partly" if radius < 0 else "holds"
-    return Outcome(verdict, {"radius": radius, "share": 100 * share})
+    return Finding(verdict, {"radius": radius, "share": 100 * share})
 
 
-@check
-def radius_from_support_vectors(tolerance: float = 1e-5) -> Outcome:
+@finding()
+def radius_from_support_vectors(tolerance: float = 1e-5) -> Finding:
     """R^2 = d_j - y_j zeta_j is one number over all support vectors, with and without negatives."""
     spread = 0.0
     for negatives in (0, 10):
@@ -247,24 +247,22 @@ def radius_from_support_vectors(tolerance: float = 1e-5) -> Outcome:
             d = squared_distances(K, beta, K.diagonal(), beta @ K @ beta)
             radii = (d - y * zeta)[support]
             spread = max(spread, float(np.ptp(radii)))
-    return Outcome(
-        "holds" if spread <= tolerance else "not reproduced", {"spread": f"{spread:.0e}"}
-    )
+    return Finding("holds" if spread <= tolerance else "not reproduced", {"spread": spread})
 
 
-@check
+@finding()
 def support_depends_on_p(
     exponents: Sequence[float] = (1.0, *SAMPLE_EXPONENTS), threshold: float = 1e-6
-) -> Outcome:
+) -> Finding:
     """The number of support vectors changes with p at a fixed cost."""
     K, y = example(n=100)
     counts = [int(np.sum(solve(K, y, p=p, c=0.05).alpha > threshold)) for p in exponents]
     verdict = "holds" if len(set(counts)) > 1 else "not reproduced"
-    return Outcome(verdict, {"least": min(counts), "most": max(counts)})
+    return Finding(verdict, {"least": min(counts), "most": max(counts)})
 
 
-@check
-def large_exponent(p: float = 400.0, tolerance: float = 0.03) -> Outcome:
+@finding()
+def large_exponent(p: float = 400.0, tolerance: float = 0.03) -> Finding:
     """At a large p the centre is that of the hard ball and R^2 is one less, whatever the cost."""
     K, y = example(n=40)
     hard = solve(K, y, p=1.0, c=1.0)
@@ -272,15 +270,15 @@ def large_exponent(p: float = 400.0, tolerance: float = 0.03) -> Outcome:
     centre = max(_centre_distance(K, s.alpha - hard.alpha) for s in soft)
     shift = max(abs(s.radius_sq - (hard.radius_sq - 1)) for s in soft)
     limit = centre <= tolerance and shift <= tolerance
-    return Outcome("holds partly" if limit else "holds", {"centre": centre, "shift": shift})
+    return Finding("holds partly" if limit else "holds", {"centre": centre, "shift": shift})
 
 
 def _centre_distance(K: np.ndarray, difference: np.ndarray) -> float:
     return float(np.sqrt(max(difference @ K @ difference, 0.0)))
 
 
-@check
-def unit_length_simplification(kernel: str = "rbf", tolerance: float = 1e-4) -> Outcome:
+@finding()
+def unit_length_simplification(kernel: str = "rbf", tolerance: float = 1e-4) -> Finding:
     """The dual solved with and without its linear term: the same multipliers for k(x, x) = 1?
 
     Largest distance between the two centres; a kernel of other lengths shows that it can differ.
@@ -294,4 +292,4 @@ def unit_length_simplification(kernel: str = "rbf", tolerance: float = 1e-4) -> 
         apart.append(_centre_distance(K, y * (full.alpha - dropped.alpha)))
     largest = max(apart)
     verdict = "holds" if largest < tolerance else "not reproduced"
-    return Outcome(verdict, {"largest": f"{largest:.0e}"})
+    return Finding(verdict, {"largest": largest})
