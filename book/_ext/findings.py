@@ -1,7 +1,7 @@
 """Findings on the pages of the book, computed from the stored tables while it is built.
 
 ``{{ lead.left }}`` in a page is a fact of a finding (chapters are filled when they are executed).
-``{finding-figure} lead`` is its figure. ``{claims}`` is the whole ledger: a bar of verdicts, filters,
+``{finding-figure} lead`` is its figure. ``{claims}`` is the whole ledger: a bar, filters,
 one box a claim. ``{claims-bar}`` is the bar alone, each segment a link to its claims.
 
 Links to the evidence are ordinary links of the book, so a page that does not exist fails the build;

@@ -16,7 +16,7 @@ from replication import findings, printed
 from replication.claims import LedgerError, judge, markdown_cards, read_ledger, says
 from replication.claims.ledger import THEMES
 from replication.claims.typeset import PLAIN_LEFT, evidence_titles, typeset
-from replication.findings import VERDICTS, all_findings, boundaries, mathematics, read, rerun
+from replication.findings import VERDICTS, all_findings, boundaries, mathematics, read, rerun_claims
 from replication.findings import printed as consistency
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -114,7 +114,7 @@ def changed(monkeypatch):
     def changed_or_stored(name: str) -> pd.DataFrame:
         return tables[name] if name in tables else read(name)
 
-    for module in (findings, rerun, consistency):
+    for module in (findings, rerun_claims, consistency):
         monkeypatch.setattr(module, "read", changed_or_stored)
     return apply
 

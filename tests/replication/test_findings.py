@@ -29,6 +29,7 @@ from replication.findings import (
     read,
     rejection,
     rerun,
+    rerun_claims,
     same_range,
     solvers,
 )
@@ -184,7 +185,7 @@ def test_a_stated_improvement_must_lie_in_the_interval_over_splits():
     rows = rows.melt(["dataset", "trial"], var_name="method", value_name="auc")
 
     def verdict(points, *over):
-        return rerun.rerun_improvement(rows, dataset="D1", points=points, over=over).verdict
+        return rerun_claims.rerun_improvement(rows, dataset="D1", points=points, over=over).verdict
 
     assert verdict(10.2, "l1-SVDD") == "holds"
     assert verdict(3.0, "l1-SVDD") == "holds"  # more than stated
@@ -195,7 +196,7 @@ def test_a_stated_improvement_must_lie_in_the_interval_over_splits():
 
 def test_all_sets_but_one_are_not_all_sets():
     def found(rows):
-        return rerun.rerun_wins(setting="pure", over="l1-SVDD", rows=rows)
+        return rerun_claims.rerun_wins(setting="pure", over="l1-SVDD", rows=rows)
 
     leads = {3.0: "holds", 0.4: "holds partly", 0.02: "not reproduced"}
     rows = {lead: contest({"lp-SVDD": lead, "l1-SVDD": 0}) for lead in leads}
@@ -210,8 +211,8 @@ def test_all_sets_but_one_are_not_all_sets():
 def test_a_place_is_judged_by_its_probability(monkeypatch):
     def verdict(chance):
         places = pd.DataFrame({1: {"lp-SVDD": chance}, 2: {"lp-SVDD": 1 - chance}})
-        monkeypatch.setattr(rerun, "places_of", lambda setting, rows: places)
-        return rerun.rerun_place(setting="pure", method="lp-SVDD", place=1).verdict
+        monkeypatch.setattr(rerun_claims, "places_of", lambda setting, rows: places)
+        return rerun_claims.rerun_place(setting="pure", method="lp-SVDD", place=1).verdict
 
     limits = {0.96: "holds", 0.94: "holds partly", 0.06: "holds partly", 0.04: "not reproduced"}
     assert {chance: verdict(chance) for chance in limits} == limits
@@ -230,10 +231,10 @@ def test_the_limits_of_the_verdicts_on_the_bound():
 @pytest.mark.parametrize("fails", ["p_value", "iman_davenport_p"])
 def test_both_tests_of_equal_ranks_must_reject(monkeypatch, fails):
     sure = SimpleNamespace(p_value=1e-6, iman_davenport_p=1e-6)
-    monkeypatch.setattr(rerun, "friedman", lambda means: sure)
-    assert rerun.rerun_friedman(setting="pure").verdict == "holds"
+    monkeypatch.setattr(rerun_claims, "friedman", lambda means: sure)
+    assert rerun_claims.rerun_friedman(setting="pure").verdict == "holds"
     setattr(sure, fails, 0.01)
-    assert rerun.rerun_friedman(setting="pure").verdict == "not reproduced"
+    assert rerun_claims.rerun_friedman(setting="pure").verdict == "not reproduced"
 
 
 def test_an_order_counts_from_the_critical_difference_on():
@@ -247,7 +248,7 @@ def test_an_order_counts_from_the_critical_difference_on():
             for i, line in enumerate(places)
             for name, value in zip("abc", line, strict=True)
         )
-        return rerun.rerun_order(setting="pure", better="a", worse="c", rows=rows).verdict
+        return rerun_claims.rerun_order(setting="pure", better="a", worse="c", rows=rows).verdict
 
     assert verdict((3, 2, 1)) == "holds"
     assert verdict((2, 3, 1)) == "holds partly"  # always, and one rank apart
