@@ -16,6 +16,7 @@ import json
 import os
 import re
 import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
@@ -187,6 +188,7 @@ def _papermill(notebook: Path, output: Path, parameters: dict[str, Any], root: P
             kernel_name="python3",
             cwd=str(root),
             progress_bar=False,
+            stderr_file=sys.stderr,  # the progress bar of what is computed
             config=Config({"KernelManager": local}),
         )
         _finish(partial)

@@ -44,6 +44,8 @@ def minus(text: str) -> str:
 
 def number(value: Any, form: str = "") -> str:
     """A number in a text: a true minus sign, and no sign or exponent on a zero."""
+    if value is None:
+        return "(not computed)"
     text = format(value, form)
     if (
         isinstance(value, Real)

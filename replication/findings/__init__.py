@@ -22,7 +22,8 @@ import numpy as np
 import pandas as pd
 
 from replication.figures import Draw
-from replication.results import stored_table
+from replication.results import read_record, results_folder, stored_table, table_checksum
+from replication.store import ResultsError
 
 Facts = dict[str, Any]
 """What a text quotes, by name."""
@@ -50,7 +51,14 @@ FINDINGS: dict[str, Callable[..., Finding]] = {}
 
 
 def read(name: str) -> pd.DataFrame:
-    """A stored table, its contestants under the name ``method``."""
+    """A stored table, checked against its record, its contestants under the name ``method``."""
+    path = results_folder() / f"{name}.csv"
+    record = read_record(path)
+    if record is not None and path.exists() and record["sha256"] != table_checksum(path):
+        raise ResultsError(
+            f"{path.name} is not the table that its record describes: restore both, or run "
+            f"`{record['command']}` again"
+        )
     return stored_table(name).rename(columns={"contestant": "method"})
 
 
@@ -100,8 +108,6 @@ def quote(*findings: Finding, **own: Facts) -> None:
 
 
 def plain(facts: Facts) -> Facts:
-    """Facts as JSON knows them."""
-    return {
-        name: value.item() if isinstance(value, np.generic) else value
-        for name, value in facts.items()
-    }
+    """Facts as JSON knows them; what could not be computed (NaN) is None."""
+    values = {n: v.item() if isinstance(v, np.generic) else v for n, v in facts.items()}
+    return {n: None if isinstance(v, float) and np.isnan(v) else v for n, v in values.items()}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from types import SimpleNamespace
 
 import numpy as np
@@ -36,6 +37,7 @@ from replication.findings import (
 from replication.notebooks import sources
 from replication.paper import EXPONENTS
 from replication.printed import printed_matrix
+from replication.store import ResultsError
 from replication.studies import conditions as studied
 from replication.studies import fuzz as fuzz_study
 from replication.studies.ranges import label
@@ -117,9 +119,16 @@ def test_every_finding_is_a_claim_s_or_quoted(root):
     assert set(all_findings()) - quoted - claimed == set()
 
 
-def test_a_missing_table_is_named(tmp_path, monkeypatch) -> None:
+def test_a_missing_and_an_altered_table_are_named(root, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("LPSVDD_RESULTS", str(tmp_path))
     with pytest.raises(FileNotFoundError, match="support.csv"):
+        read("support")
+    for name in ("support.csv", "support.provenance.json"):
+        shutil.copy(root / "results" / name, tmp_path)
+    assert len(read("support")) > 100
+    with (tmp_path / "support.csv").open("a") as table:
+        table.write("\n")
+    with pytest.raises(ResultsError, match="not the table that its record describes"):
         read("support")
 
 

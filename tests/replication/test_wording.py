@@ -33,6 +33,7 @@ from replication.wording import (
         (10, "", "10"),
         (100, "+d", "+100"),
         ("p = 2", "", "p = 2"),
+        (None, ".2f", "(not computed)"),
         (float("nan"), ".1f", "nan"),
     ],
 )
