@@ -11,6 +11,7 @@ Reference: Benavoli, Corani, Demsar and Zaffalon, JMLR 18 (2017) for the Bayesia
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,13 +20,11 @@ from scipy import stats
 
 from replication.statistics import (
     RESAMPLES,
-    Interval,
     cluster_draws,
-    cluster_interval,
     cluster_of,
     trial_matrix,
-    worded,
 )
+from replication.wording import bracketed, worded
 
 MARGIN = 0.5
 """AUC points below which a difference does not matter in practice."""
@@ -69,24 +68,28 @@ class Difference:
 
 
 def compare_over_sets(values: pd.Series, *, seed: int = 0) -> Difference:
-    """Everything about a mean difference, given one value per data set (the index)."""
-    draws = cluster_draws(values, RESAMPLES, seed)
-    low, low_90, high_90, high = np.percentile(draws, [2.5, 5.0, 95.0, 97.5])
+    """Everything about a mean difference, given one value per data set (the index).
+
+    One cluster alone has no interval: its ends are NaN.
+    """
     clusters = len({cluster_of(name) for name in values.index})
-    freedom = max(clusters - 1, 1)
-    needed = stats.t.ppf(0.975, freedom) + stats.t.ppf(0.8, freedom)
-    found = cluster_interval(values, seed=seed)
+    low = low_90 = high_90 = high = detectable = np.nan
+    if clusters > 1:
+        draws = cluster_draws(values, RESAMPLES, seed)
+        low, low_90, high_90, high = np.percentile(draws, [2.5, 5.0, 95.0, 97.5])
+        needed = stats.t.ppf(0.975, clusters - 1) + stats.t.ppf(0.8, clusters - 1)
+        detectable = needed * draws.std()
     return Difference(
-        mean=found.mean,
+        mean=float(values.mean()),
         low=float(low),
         high=float(high),
         low_90=float(low_90),
         high_90=float(high_90),
-        detectable=float(needed * draws.std()),
-        n=found.n,
+        detectable=float(detectable),
+        n=len(values),
         clusters=clusters,
-        wins=found.wins,
-        losses=found.losses,
+        wins=int((values > 0).sum()),
+        losses=int((values < 0).sum()),
     )
 
 
@@ -152,7 +155,39 @@ def comparison_of(rows: pd.DataFrame, first: str, second: str) -> Difference:
     return compare_over_sets(difference_by_set(rows, first, second))
 
 
+def compare(rows: pd.DataFrame, pairs: Mapping[str, tuple[str, str]]) -> dict[str, Difference]:
+    """Every named pair of contestants: the first minus the second."""
+    return {name: comparison_of(rows, *pair) for name, pair in pairs.items()}
+
+
+def as_table(found: Mapping[str, Difference]) -> pd.DataFrame:
+    """Differences as lines of a table, for a look and for a figure."""
+    lines = [{**vars(one), "says": one.state} for one in found.values()]
+    columns = ["mean", "low", "high", "says", "detectable", "wins", "losses", "n"]
+    return pd.DataFrame(lines, index=pd.Index(found, name="comparison"))[columns]
+
+
+def decision_table(rows: pd.DataFrame, pairs: Mapping[str, tuple[str, str]]) -> pd.DataFrame:
+    """One line per pair: difference, 95 % interval, what it says, power, Bayesian probabilities."""
+    lines = {}
+    for name, (first, second) in pairs.items():
+        values = difference_by_set(rows, first, second)
+        found, bayes = compare_over_sets(values), signed_rank(values)
+        lines[name] = {
+            "difference": bracketed(found),
+            "says": found.state,
+            "could see": found.detectable,
+            "P(lower)": bayes["lower"],
+            "P(within ±0.5)": bayes["equivalent"],
+            "P(higher)": bayes["higher"],
+            "sets won": found.wins,
+            "lost": found.losses,
+        }
+    return pd.DataFrame(list(lines.values()), index=pd.Index(lines, name="comparison"))
+
+
 def weighed(found: Difference) -> str:
     """A difference for a sentence: +0.1 (−0.1 to +0.3, equivalent), or what else it says."""
-    numbers = Interval(found.mean, found.low, found.high, found.n, found.wins, found.losses)
-    return f"{worded(numbers).removesuffix(')')}, {found.state})"
+    if np.isnan(found.low):
+        return worded(found)
+    return f"{worded(found).removesuffix(')')}, {found.state})"

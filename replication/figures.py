@@ -1,4 +1,4 @@
-"""Figures that read well at every width: one drawing for a desk, one for a phone.
+"""Figures that read well at every width, in one look: a method has one colour, filled is here.
 
 ``show(draw)`` draws twice, ``draw(narrow=False)`` and ``draw(narrow=True)``, and shows one SVG that
 carries the narrow one in a comment. While the book is built, ``book/_ext/two_widths.py`` takes it
@@ -9,18 +9,33 @@ from __future__ import annotations
 
 import html
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
+
+from lpsvdd.plots import PALETTE, heat_map
+from replication.evidence import MARGIN
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+Draw = Callable[..., "Figure"]
+"""A drawing: ``draw(narrow=True)`` is for a phone."""
 WIDE, NARROW = 7.2, 3.6
 """Inches: the book's column, and a phone's at the size of letters that can be read."""
 MARK = "narrow-variant:"
+GREY = "#6a6a6a"
+COLOURS = {
+    "lp": PALETTE["vermillion"],
+    "l1": PALETTE["blue"],
+    "l2": PALETTE["sky"],
+    "kernel mean": PALETTE["black"],
+}
 
 
 def panels(
@@ -45,14 +60,14 @@ def svg(figure: Figure) -> bytes:
     return buffer.getvalue()
 
 
-def both_widths(draw: Callable[..., Figure]) -> str:
+def both_widths(draw: Draw) -> str:
     """The wide drawing as SVG with the narrow one in a comment at its end."""
     wide = svg(draw(narrow=False)).decode()
     narrow = b64encode(svg(draw(narrow=True))).decode()
     return f"{wide.rstrip()}\n<!--{MARK}{narrow}-->\n"
 
 
-def show(draw: Callable[..., Figure]) -> None:
+def show(draw: Draw) -> None:
     """Show a figure in a notebook, at both widths."""
     from IPython.display import display
 
@@ -60,7 +75,7 @@ def show(draw: Callable[..., Figure]) -> None:
     display({"image/svg+xml": both_widths(draw)}, raw=True)
 
 
-def picture_html(draw: Callable[..., Figure], *, name: str, alt: str) -> str:
+def picture_html(draw: Draw, *, name: str, alt: str) -> str:
     """Both drawings inside one HTML element, for a page other than the notebook's own."""
     wide, narrow = (b64encode(svg(draw(narrow=value))).decode() for value in (False, True))
     kind = "data:image/svg+xml;base64,"
@@ -69,3 +84,225 @@ def picture_html(draw: Callable[..., Figure], *, name: str, alt: str) -> str:
         f'<source media="(max-width: 600px)" srcset="{kind}{narrow}">'
         f'<img alt="{html.escape(alt)}" src="{kind}{wide}"></picture></figure>'
     )
+
+
+# -- one look ---------------------------------------------------------------------------------
+
+
+def colour_of(method: str) -> str:
+    """The colour of a method in the whole book; grey for those the text seldom speaks of."""
+    plain = method.replace("ℓ", "l")
+    return next((c for start, c in COLOURS.items() if plain.startswith(start)), GREY)
+
+
+def intervals(
+    ax: Axes,
+    table: pd.DataFrame,
+    *,
+    labels: Sequence[str] | None = None,
+    colours: Iterable[str] | str = PALETTE["vermillion"],
+    printed: Sequence[float] | None = None,
+    margin: bool = False,
+    above: bool = False,
+) -> Axes:
+    """Means with intervals (columns mean, low, high), first line on top; open marks: printed."""
+    place = np.arange(len(table))[::-1]
+    colours = [colours] * len(table) if isinstance(colours, str) else list(colours)
+    if margin:
+        ax.axvspan(-MARGIN, MARGIN, color="#dddddd", lw=0, zorder=0)
+    ax.axvline(0, color="#666666", lw=0.8, zorder=1)
+    ax.hlines(place, table["low"], table["high"], color=colours, lw=1.6, zorder=2)
+    ax.scatter(table["mean"], place, s=26, facecolors=colours, edgecolors=colours, zorder=3)
+    if printed is not None:
+        ax.scatter(printed, place, s=24, marker="D", facecolors="none", edgecolors=GREY, zorder=2)
+    names = list(table.index) if labels is None else labels
+    if not above:
+        ax.set_yticks(place, names)
+    else:  # names above their line: beside it they would take half of a phone
+        ax.set_yticks([])
+        left = ax.get_yaxis_transform()
+        for height, name in zip(place, names, strict=True):
+            ax.annotate(name, (0.0, height), (2, 5), left, textcoords="offset points", fontsize=8)
+    ax.set_ylim(-0.8, len(table) - 0.2)
+    ax.grid(axis="y", visible=False)
+    return ax
+
+
+def interval_figure(
+    tables: pd.DataFrame | dict[str, pd.DataFrame],
+    xlabel: str,
+    *,
+    height: float = 0.0,
+    short: Callable[[str], str] = str,
+    colour: Callable[[str], str] | None = None,
+    above: bool = False,
+    **options: Any,
+) -> Draw:
+    """A drawing of one table of intervals, or of several by title, side by side.
+
+    ``short`` makes a name of the index fit a phone, or ``above`` puts it above its line there;
+    ``colour`` is that of a line by its name; a column "printed" becomes open marks with their key.
+    The other options are those of :func:`intervals`.
+    """
+    parts = {"": tables} if isinstance(tables, pd.DataFrame) else tables
+    lines = max(map(len, parts.values()))
+
+    def draw(narrow: bool) -> Figure:
+        tall = height or (0.33 if narrow else 0.28) * lines + 1.0
+        figure, axes = panels(len(parts), narrow=narrow, height=tall, sharex=True)
+        for number, (ax, (title, table)) in enumerate(zip(axes, parts.items(), strict=True)):
+            names = [str(name) for name in table.index]
+            look = {"colours": [colour(name) for name in names]} if colour else {}
+            labels = [short(name) for name in names] if narrow else names
+            if "printed" in table:
+                look["printed"] = table["printed"]
+            intervals(ax, table, labels=labels, above=above and narrow, **look, **options)
+            ax.set(title=title, xlabel=xlabel)
+            if (
+                number
+                and not narrow
+                and names == [str(n) for n in next(iter(parts.values())).index]
+            ):
+                ax.tick_params(labelleft=False)
+        if any("printed" in table for table in parts.values()):
+            key(axes[0])
+        return figure
+
+    return draw
+
+
+def exact(p: float) -> float:
+    """An exponent that was stored rounded: 1.0323 is 32/31."""
+    nearest = float(Fraction(p).limit_denominator(31))
+    return nearest if abs(nearest - p) < 1e-4 else p
+
+
+def heat_figure(tables: dict[str, pd.DataFrame], height: float = 3.6, **looks: Any) -> Draw:
+    """A drawing of tables exponent × cost as heat maps by title.
+
+    A look (``fmt``, ``vmin``, ``cmap`` ...) is one for all maps or a list with one for each.
+    """
+    looks = {"colorbar": False} | looks
+
+    def draw(narrow: bool) -> Figure:
+        figure, axes = panels(len(tables), narrow=narrow, height=height)
+        for place, (ax, (title, table)) in enumerate(zip(axes, tables.items(), strict=True)):
+            look = {k: v[place] if isinstance(v, list) else v for k, v in looks.items()}
+            ps = [exact(p) for p in table.index]
+            heat_map(table.to_numpy(), ps=ps, cs=table.columns, ax=ax, **look)
+            ax.set_title(title)
+            ax.label_outer()
+        return figure
+
+    return draw
+
+
+def dumbbells(
+    ax: Axes, printed: pd.Series, here: pd.Series, *, labels: Sequence[str], colours: Sequence[str]
+) -> Axes:
+    """Printed (open) and measured (filled) values joined by a line, the first on top."""
+    place = np.arange(len(here))[::-1]
+    ax.hlines(place, printed, here, color="#bbbbbb", lw=1.4, zorder=1)
+    ax.scatter(printed, place, s=30, facecolors="none", edgecolors=colours, zorder=2)
+    ax.scatter(here, place, s=30, color=colours, zorder=3)
+    ax.set_yticks(place, labels)
+    ax.set_ylim(-0.7, len(here) - 0.3)
+    ax.grid(axis="y", visible=False)
+    return ax
+
+
+def dumbbell_figure(
+    table: pd.DataFrame, xlabel: str, band: tuple[float, float] | None = None
+) -> Draw:
+    """A drawing of the columns ``printed`` and ``here``; methods in the band are not told apart."""
+    colours = [colour_of(name) for name in table.index]
+
+    def draw(narrow: bool) -> Figure:
+        figure, (ax,) = panels(1, narrow=narrow, height=0.3 * len(table) + 1.2)
+        dumbbells(ax, table["printed"], table["here"], labels=list(table.index), colours=colours)
+        if band is not None:
+            ax.axvspan(*band, color="#dddddd", lw=0, zorder=0)
+            ax.annotate(
+                "not told from the first", (band[1], -1.3), xytext=(-4, 2),
+                textcoords="offset points", ha="right", va="bottom", fontsize=9,
+            )  # fmt: skip
+            ax.set_ylim(-1.3, len(table) - 0.3)
+        key(ax, "o")
+        ax.set_xlabel(xlabel)
+        return figure
+
+    return draw
+
+
+def dots_figure(off: pd.DataFrame, xlabel: str, far: float | None = None) -> Draw:
+    """A drawing of one row of dots per column with its mean; dots beyond ``far`` are named."""
+    colours = [colour_of(name) for name in off.columns]
+
+    def draw(narrow: bool) -> Figure:
+        figure, (ax,) = panels(1, narrow=narrow, height=0.4 * off.shape[1] + 0.9)
+        rows_of_dots(ax, off, colours)
+        ax.set_xlabel(xlabel)
+        if far is not None:
+            dots = off.melt(ignore_index=False)["value"]
+            places = np.repeat(np.arange(off.shape[1])[::-1], len(off))
+            known = dots.notna().to_numpy()
+            names = dots.index.where(dots.abs() > far, "")
+            name_points(ax, names[known], dots[known], places[known])
+        return figure
+
+    return draw
+
+
+def key(ax: Axes, marker: str = "D") -> None:
+    """What filled and open marks are, above the figure where no mark can be taken for data."""
+    here = ax.scatter([], [], s=26, color="#333333", label="here")
+    printed = ax.scatter(
+        [], [], s=24, marker=marker, facecolors="none", edgecolors=GREY, label="printed"
+    )
+    ax.figure.legend(handles=[here, printed], loc="outside upper right", ncols=2)
+
+
+def rows_of_dots(ax: Axes, off: pd.DataFrame, colours: Sequence[str]) -> Axes:
+    """One row of dots per column, the first on top, with a bar at its mean."""
+    place = np.arange(off.shape[1])[::-1]
+    ax.axvline(0, color="#666666", lw=0.8)
+    for height, name, colour in zip(place, off, colours, strict=True):
+        ax.scatter(off[name], np.full(len(off), height), s=18, color=colour, alpha=0.6)
+        ax.plot([off[name].mean()] * 2, [height - 0.3, height + 0.3], color="black", lw=2)
+    ax.set_yticks(place, off.columns)
+    ax.set_ylim(-0.6, off.shape[1] - 0.3)
+    ax.grid(axis="y", visible=False)
+    return ax
+
+
+def name_points(ax: Axes, names: Iterable[str], x: Iterable[float], y: Iterable[float]) -> Axes:
+    """Name points of a scatter plot so that the labels keep clear of each other and of all points.
+
+    Points with an empty name get none, but labels keep clear of them. Call it after the limits of
+    the axes are set: what overlaps depends on them.
+    """
+    from adjustText import adjust_text
+
+    x, y = list(x), list(y)
+    texts = [
+        ax.text(u, v, name, fontsize=8) for name, u, v in zip(names, x, y, strict=True) if name
+    ]
+    ax.figure.canvas.draw()
+    adjust_text(texts, x, y, ax=ax)
+    return ax
+
+
+def spaced(values: np.ndarray, gap: float) -> np.ndarray:
+    """Places near the values, at least ``gap`` apart, in the same order."""
+    order = np.argsort(values)
+    place = values[order].astype(float)
+    for _ in range(200):
+        short = gap - np.diff(place)
+        if (short <= 1e-9).all():
+            break
+        for i in np.flatnonzero(short > 1e-9):
+            place[i] -= short[i] / 2
+            place[i + 1] += short[i] / 2
+    out = np.empty_like(place)
+    out[order] = place
+    return out

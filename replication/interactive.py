@@ -15,6 +15,8 @@ import numpy as np
 
 from lpsvdd import solve_path
 from lpsvdd.kernels import half_mean_distance, kernel_matrix, rbf_gamma
+from replication.findings.boundaries import cloud
+from replication.paper import EXPONENTS
 
 PRESETS = {
     "kernel mean": (2.0, 0.001),
@@ -24,11 +26,11 @@ PRESETS = {
     "the paper's corner": (32 / 31, 0.001),
 }
 """Cells (p, c) with a name of their own."""
-
-
-def cloud(seed: int, n: int = 100) -> np.ndarray:
-    """The paper's example: n points with mean 2 and standard deviation 3 in each direction."""
-    return np.random.default_rng(seed).normal(2.0, 3.0, size=(n, 2))
+SLIDER_EXPONENTS = tuple(sorted({1.0, 3.0, *EXPONENTS}))
+SLIDER_COSTS = (0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0, 20.0, 100.0)
+SLIDER_WIDTHS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0)
+"""Values of the sliders; widths are multiples of the paper's."""
+START = (0, SLIDER_COSTS.index(0.1), SLIDER_WIDTHS.index(1.0))
 
 
 def start_points(seed: int) -> dict[str, np.ndarray]:
@@ -55,12 +57,8 @@ def kernel(X: np.ndarray) -> tuple[np.ndarray, float]:
 def page_data(
     sets: dict[str, np.ndarray],
     *,
-    ps: Sequence[float],
-    cs: Sequence[float],
-    widths: Sequence[float],
-    start: Sequence[int],
-    checked_ps: Sequence[float],
-    checked_cs: Sequence[float],
+    checked_ps: Sequence[float] = SLIDER_EXPONENTS[::2],
+    checked_cs: Sequence[float] = SLIDER_COSTS[1::3],
 ) -> dict[str, Any]:
     """All that the page carries, ready for JSON; raises where a solution is not certified."""
     rounded = {name: np.round(X, 3) for name, X in sets.items()}
@@ -70,10 +68,10 @@ def page_data(
         raise ValueError("a cell to check against is not certified")
     return {
         "sets": {name: X.tolist() for name, X in rounded.items()},
-        "ps": list(ps),
-        "cs": list(cs),
-        "widths": list(widths),
-        "start": list(start),
+        "ps": list(SLIDER_EXPONENTS),
+        "cs": list(SLIDER_COSTS),
+        "widths": list(SLIDER_WIDTHS),
+        "start": list(START),
         "presets": PRESETS,
         "checks": [
             {
@@ -94,19 +92,3 @@ def figure_html(data: dict[str, Any]) -> str:
         f'<figure class="boundary"><script type="application/json">{text}</script></figure>'
         "<noscript>The interactive figure needs JavaScript.</noscript>"
     )
-
-
-def shares(ps: Sequence[float], cs: Sequence[float], n_draws: int) -> tuple[np.ndarray, np.ndarray]:
-    """Share of points inside, and whether the distribution's mean is, by draw, exponent, cost."""
-    shape = (n_draws, len(ps), len(cs))
-    inside, covered = np.zeros(shape), np.zeros(shape)
-    for draw in range(n_draws):
-        X = cloud(draw)
-        K, gamma = kernel(X)
-        to_mean = kernel_matrix(np.full((1, 2), 2.0), X, gamma=gamma)[0]
-        for index, found in enumerate(solve_path(K, ps=ps, cs=cs)):
-            cell = (draw, *np.unravel_index(index, shape[1:]))
-            norm_sq = found.alpha @ K @ found.alpha
-            inside[cell] = np.mean(1 - 2 * K @ found.alpha + norm_sq <= found.radius_sq + 1e-7)
-            covered[cell] = 1 - 2 * to_mean @ found.alpha + norm_sq <= found.radius_sq
-    return inside, covered

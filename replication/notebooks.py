@@ -1,6 +1,6 @@
 """Execute the parameterised notebooks of the book, one after another, and only when needed.
 
-    notebooks/07_pure.ipynb  --papermill-->  book/notebooks/07_pure.ipynb  --jupyter-book-->  page
+    notebooks/pure.ipynb  --papermill-->  book/notebooks/pure.ipynb  --jupyter-book-->  page
 
 The tracked notebook holds no outputs; its ``parameters`` cell holds the published values. A
 profile (``notebooks/profiles.yml``) overrides some of them with small ones for tests. A notebook is
@@ -14,15 +14,19 @@ import ast
 import hashlib
 import json
 import os
+import re
 import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
+
+from replication.findings import FACTS_TYPE
+from replication.wording import QuoteError, fill
 
 PUBLISHED = "published"
 """Profile without overrides: every notebook's own defaults."""
@@ -41,20 +45,24 @@ def project_root(start: Path | None = None) -> Path:
     raise NotebookError(f"{here} is not inside a checkout of the project (no claims.yml above it)")
 
 
-def find(selector: str, root: Path) -> Path:
-    """The notebook a reader means by ``07``, ``07_pure`` or a path."""
-    folder = root / "notebooks"
-    name = Path(selector).name.removesuffix(".ipynb")
-    found = [path for path in sources(root) if path.stem == name or path.stem.split("_")[0] == name]
-    if len(found) != 1:
-        known = ", ".join(path.stem for path in sources(root)) or f"none in {folder.name}/"
-        raise NotebookError(f"No single notebook matches {selector!r}. There are: {known}")
-    return found[0]
-
-
 def sources(root: Path) -> list[Path]:
-    """All tracked notebooks in reading order."""
-    return sorted((root / "notebooks").glob("*.ipynb"))
+    """All tracked notebooks in the order of the book; those it does not list come last."""
+    contents = root / "book" / "_toc.yml"
+    text = contents.read_text(encoding="utf-8") if contents.is_file() else ""
+    listed = re.findall(r"file: notebooks/(\w+)", text)
+    order = {name: place for place, name in enumerate(listed)}
+    paths = (root / "notebooks").glob("*.ipynb")
+    return sorted(paths, key=lambda path: (order.get(path.stem, len(order)), path.stem))
+
+
+def find(selector: str, root: Path) -> Path:
+    """The notebook a reader means by its name or path."""
+    name = Path(selector).name.removesuffix(".ipynb")
+    by_name = {path.stem: path for path in sources(root)}
+    if name not in by_name:
+        known = ", ".join(by_name) or "none in notebooks/"
+        raise NotebookError(f"There is no notebook {selector!r}. There are: {known}")
+    return by_name[name]
 
 
 def profile_parameters(profile: str, notebook: Path) -> dict[str, Any]:
@@ -131,15 +139,6 @@ def input_hash(notebook: Path, parameters: Mapping[str, Any], root: Path) -> str
     return digest.hexdigest()
 
 
-@dataclass(frozen=True)
-class Run:
-    """What happened to one notebook."""
-
-    name: str
-    executed: bool
-    seconds: float
-
-
 def execute(
     notebook: Path,
     *,
@@ -148,8 +147,8 @@ def execute(
     parameters: Mapping[str, Any] | None = None,
     force: bool = False,
     report: Callable[[str], None] = print,
-) -> Run:
-    """Execute one notebook into ``book/notebooks/``, unless an up-to-date execution is there."""
+) -> float | None:
+    """Execute one notebook into ``book/notebooks/``: its seconds, None if it was up to date."""
     chosen = check_parameters(
         notebook, {**profile_parameters(profile, notebook), **(parameters or {})}
     )
@@ -159,14 +158,14 @@ def execute(
     current = output.is_file() and stamp.is_file() and stamp.read_text() == fingerprint
     if current and not force:
         report(f"{notebook.stem:<18} up to date")
-        return Run(notebook.stem, executed=False, seconds=0.0)
+        return None
     start = time.perf_counter()
     _papermill(notebook, output, chosen, root)
     seconds = time.perf_counter() - start
     stamp.parent.mkdir(parents=True, exist_ok=True)
     stamp.write_text(fingerprint)
     report(f"{notebook.stem:<18} {seconds:6.1f} s")
-    return Run(notebook.stem, executed=True, seconds=seconds)
+    return seconds
 
 
 def _papermill(notebook: Path, output: Path, parameters: dict[str, Any], root: Path) -> None:
@@ -189,32 +188,52 @@ def _papermill(notebook: Path, output: Path, parameters: dict[str, Any], root: P
             kernel_name="python3",
             cwd=str(root),
             progress_bar=False,
+            stderr_file=sys.stderr,  # the progress bar of what is computed
             config=Config({"KernelManager": local}),
         )
-        _hide_injected(partial)
+        _finish(partial)
         partial.replace(output)
     except PapermillExecutionError as error:
+        source = "\n".join(f"    {line}" for line in error.source.splitlines())
         raise NotebookError(
-            f"{notebook.stem} failed in cell {error.exec_count}:\n\n{_indent(error.source)}\n\n"
+            f"{notebook.stem} failed in cell {error.exec_count}:\n\n{source}\n\n"
             f"{error.ename}: {error.evalue}\n\n" + "\n".join(error.traceback)
         ) from None
+    except QuoteError as error:
+        raise NotebookError(f"{notebook.stem}: {error}") from None
     finally:
         partial.unlink(missing_ok=True)
         shutil.rmtree(sockets, ignore_errors=True)
 
 
-def _hide_injected(path: Path) -> None:
-    """Keep the cell of overridden parameters, which papermill adds, off the page."""
+def _finish(path: Path) -> None:
+    """Fill the quotes of the text with the facts of this run.
+
+    The cell of overridden parameters, which papermill adds, is shown where the published ones are.
+    """
     notebook = json.loads(path.read_text(encoding="utf-8"))
+    facts: dict[str, Any] = {}
+    tags: list[str] = []
     for cell in notebook["cells"]:
-        tags = cell["metadata"].get("tags", [])
-        if "injected-parameters" in tags:
-            cell["metadata"]["tags"] = [*tags, "remove-cell"]
+        own = cell["metadata"].get("tags", [])
+        if "parameters" in own:
+            tags = [tag for tag in own if tag != "parameters"]
+        elif "injected-parameters" in own:
+            cell["metadata"]["tags"] = [*own, *tags]
+        if cell["cell_type"] == "code":
+            kept = []
+            for output in cell["outputs"]:
+                quoted = output.get("data", {}).get(FACTS_TYPE)
+                facts |= quoted or {}
+                kept += [] if quoted else [output]
+            cell["outputs"] = kept
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "markdown":
+            cell["source"] = fill("".join(cell["source"]), facts)
+        figure = cell["metadata"].get("mystnb", {}).get("figure", {})
+        if "caption" in figure:
+            figure["caption"] = fill(figure["caption"], facts)
     path.write_text(json.dumps(notebook, indent=1, ensure_ascii=False), encoding="utf-8")
-
-
-def _indent(source: str) -> str:
-    return "\n".join(f"    {line}" for line in source.splitlines())
 
 
 def execute_all(
@@ -223,23 +242,15 @@ def execute_all(
     profile: str = PUBLISHED,
     force: bool = False,
     report: Callable[[str], None] = print,
-) -> list[Run]:
+) -> None:
     """Execute every notebook in reading order, stopping at the first failure."""
     notebooks = sources(root)
-    runs = []
+    times = []
     for number, notebook in enumerate(notebooks, start=1):
-        runs.append(
-            execute(
-                notebook,
-                root=root,
-                profile=profile,
-                force=force,
-                report=lambda line, number=number: report(f"[{number}/{len(notebooks)}] {line}"),
-            )
-        )
-    executed = [run for run in runs if run.executed]
-    total = sum(run.seconds for run in executed)
+        report(f"[{number}/{len(notebooks)}] {notebook.stem}")
+        times.append(execute(notebook, root=root, profile=profile, force=force, report=report))
+    executed = [seconds for seconds in times if seconds is not None]
     report(
-        f"{len(executed)} of {len(runs)} notebooks executed in {total:.0f} s ({profile} profile)"
+        f"{len(executed)} of {len(times)} notebooks executed in {sum(executed):.0f} s "
+        f"({profile} profile)"
     )
-    return runs

@@ -88,10 +88,10 @@ def cluster_draws(values: pd.Series, resamples: int, seed: int) -> np.ndarray:
 def cluster_interval(values: pd.Series, *, level: float = 0.95, seed: int = 0) -> Interval:
     """Mean over data sets (the index) with a percentile interval that resamples clusters.
 
-    One value alone has no interval: its ends are NaN.
+    One cluster alone has no interval: its ends are NaN.
     """
     low = high = np.nan
-    if len(values) > 1:
+    if len({cluster_of(name) for name in values.index}) > 1:
         tail = 50.0 * (1.0 - level)
         low, high = np.percentile(cluster_draws(values, RESAMPLES, seed), [tail, 100.0 - tail])
     return _around(values, low, high)
@@ -161,21 +161,6 @@ def mean_interval(differences: ArrayLike, *, level: float = 0.95, seed: int = 0)
     return _around(values, low, high)
 
 
-def signed(value: float, digits: int = 1) -> str:
-    """A difference in AUC points with its sign, such as +8.9 or −0.9."""
-    return f"{value:+.{digits}f}".replace("-", "−")
-
-
-def worded(found: Interval) -> str:
-    """A mean with its interval for a sentence: +8.9 (+5.2 to +12.7); −0.91 (−1.77 to −0.03)."""
-    if np.isnan(found.low):
-        return f"{signed(found.mean)} (one data set)"
-    values = (found.mean, found.low, found.high)
-    digits = 1 if min(map(abs, values)) >= 0.1 else 2
-    mean, low, high = (signed(value, digits) for value in values)
-    return f"{mean} ({low} to {high})"
-
-
 def trial_matrix(rows: pd.DataFrame, value: str = "auc") -> pd.DataFrame:
     """Rows of a results table as a matrix indexed by (dataset, trial), one column per method."""
     return rows.pivot(index=["dataset", "trial"], columns="method", values=value)
@@ -206,8 +191,7 @@ def paired_differences(
     for name in names:
         values = difference.loc[name].to_numpy()
         means.append(values.mean())
-        if len(values) > 1:
-            lines.append({"dataset": name, **vars(mean_interval(values, level=level, seed=seed))})
+        lines.append({"dataset": name, **vars(mean_interval(values, level=level, seed=seed))})
     if len(means) > 1:
         overall = cluster_interval(pd.Series(means, index=names), level=level, seed=seed)
         lines.append({"dataset": "all", **vars(overall)})

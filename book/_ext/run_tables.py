@@ -24,7 +24,8 @@ from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from replication.pages import commit_text
+from replication.layout import commit_text
+from replication.notebooks import sources
 
 NO_BREAK = "\u2011"
 """A hyphen at which no line is broken: dates stay in one piece."""
@@ -47,7 +48,8 @@ def duration(seconds: float | None) -> str:
 
 def notebook_rows(folder: Path, pages: set[str]) -> Iterator[str]:
     """Lines of the Markdown table of executed notebooks that are pages of the book."""
-    for path in sorted(folder.glob("[0-9][0-9]_*.ipynb")):
+    for path in sources(folder.parents[1]):
+        path = folder / path.name
         if f"notebooks/{path.stem}" not in pages:
             continue
         notebook = json.loads(path.read_text(encoding="utf-8"))
@@ -58,7 +60,7 @@ def notebook_rows(folder: Path, pages: set[str]) -> Iterator[str]:
         changed = ", ".join(run.get("parameters", {})) or "none"
         page = f"{{doc}}`notebooks/{path.stem}`"
         time = duration(run.get("duration"))
-        yield f"| `{path.stem[:2]}` | {page} | {time} | {figures} | {changed} |"
+        yield f"| `{path.stem}` | {page} | {time} | {figures} | {changed} |"
 
 
 def run_rows(folder: Path) -> Iterator[str]:
@@ -106,7 +108,7 @@ class Table(SphinxDirective):
 class NotebookMap(Table):
     """Executed notebooks, their times and figures."""
 
-    heads = ("number", "page", "last execution", "figures", "changed parameters")
+    heads = ("name", "page", "last execution", "figures", "changed parameters")
     source = "book/notebooks"
 
     def lines(self, root: Path) -> Iterator[str]:

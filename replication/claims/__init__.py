@@ -1,30 +1,19 @@
 """The claims ledger: every checkable claim of the paper, with a verdict that a program recomputes.
 
-``claims.yml`` lists the claims; each names a check in this package. A check looks at the results,
-the printed tables or the mathematics and answers with a verdict and the facts behind it.
-``python -m replication claims --check`` fails when a stored verdict no longer follows.
+``claims.yml`` lists the claims; each names a finding of :mod:`replication.findings`, quotes its
+facts and repeats its verdict. ``python -m replication claims --check`` fails when a verdict no
+longer follows.
 """
 
 from __future__ import annotations
 
 from replication.claims.ledger import (
-    CHECKS,
-    VERDICTS,
     Claim,
     LedgerError,
-    Outcome,
     judge,
     markdown_cards,
     read_ledger,
+    says,
 )
 
-__all__ = [
-    "CHECKS",
-    "VERDICTS",
-    "Claim",
-    "LedgerError",
-    "Outcome",
-    "judge",
-    "markdown_cards",
-    "read_ledger",
-]
+__all__ = ["Claim", "LedgerError", "judge", "markdown_cards", "read_ledger", "says"]

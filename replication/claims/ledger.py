@@ -1,22 +1,18 @@
-"""Claims, their verdicts, and the registry of checks that recompute the verdicts."""
+"""The claims of ``claims.yml``: each names a finding, quotes its facts and repeats its verdict."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import yaml
 
 from replication.claims.typeset import evidence_titles, typeset
-from replication.results import stored_table
+from replication.findings import VERDICTS, Finding, all_findings
+from replication.wording import fill
 
-UNDECIDABLE = "not decidable from what is published"
-UNMEASURED = "not measured here"
-VERDICTS = ("holds", "holds partly", "not reproduced", "erratum", UNDECIDABLE, UNMEASURED)
 THEMES = (
     "The formulation",
     "The bound",
@@ -27,16 +23,6 @@ THEMES = (
     "What p does",
     "Solving and extensions",
 )
-MODULES = (
-    "mathematics",
-    "bound",
-    "figure",
-    "consistency",
-    "reproduction",
-    "exponent",
-    "studies",
-    "extensions",
-)
 
 
 class LedgerError(Exception):
@@ -44,19 +30,11 @@ class LedgerError(Exception):
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What a check found: a verdict and the facts that a finding may quote."""
-
-    verdict: str
-    facts: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
 class Claim:
     """One entry of ``claims.yml``.
 
-    ``finding`` may quote facts of the check in braces, as in "lost on {losses}"; ``evidence`` is a
-    page of the book, relative to its root, and after "#" the label of a figure or section of it.
+    ``says`` quotes facts of the finding, as in "lost on {{ losses }}"; ``evidence`` is a page of
+    the book, relative to its root, and after "#" the label of a figure or section of it.
     """
 
     id: str
@@ -64,26 +42,10 @@ class Claim:
     claim: str
     location: str
     verdict: str
-    finding: str
+    says: str
     evidence: str
-    check: str
+    finding: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
-
-
-CHECKS: dict[str, Callable[..., Outcome]] = {}
-
-
-def check(function: Callable[..., Outcome]) -> Callable[..., Outcome]:
-    """Register a check under its own name."""
-    CHECKS[function.__name__] = function
-    return function
-
-
-def load_checks() -> dict[str, Callable[..., Outcome]]:
-    """Import all modules with checks; late, because they import the experiments."""
-    for name in MODULES:
-        import_module(f"replication.claims.{name}")
-    return CHECKS
 
 
 def read_ledger(path: Path) -> list[Claim]:
@@ -91,7 +53,7 @@ def read_ledger(path: Path) -> list[Claim]:
     entries = yaml.safe_load(path.read_text(encoding="utf-8"))
     if not isinstance(entries, list):
         raise LedgerError(f"{path.name} must hold a list of claims")
-    known = load_checks()
+    known = all_findings()
     claims: list[Claim] = []
     for number, entry in enumerate(entries, start=1):
         try:
@@ -103,30 +65,25 @@ def read_ledger(path: Path) -> list[Claim]:
             raise LedgerError(f"{claim.id}: verdict {claim.verdict!r} is none of {allowed}")
         if claim.theme not in THEMES:
             raise LedgerError(f"{claim.id}: theme {claim.theme!r} is none of {', '.join(THEMES)}")
-        if claim.check not in known:
-            raise LedgerError(f"{claim.id}: there is no check {claim.check!r}")
+        if claim.finding not in known:
+            raise LedgerError(f"{claim.id}: there is no finding {claim.finding!r}")
         claims.append(claim)
     if len({claim.id for claim in claims}) < len(claims):
         raise LedgerError(f"{path.name}: two claims share an id")
     return claims
 
 
-def stored(name: str) -> pd.DataFrame:
-    """A committed table, its contestants under the name ``method``."""
-    return stored_table(name).rename(columns={"contestant": "method"})
+def judge(claim: Claim) -> Finding:
+    """The finding behind a claim, computed again."""
+    found = all_findings()[claim.finding](**claim.arguments)
+    if found.verdict not in VERDICTS:
+        raise LedgerError(f"{claim.finding} answered {found.verdict!r}")
+    return found
 
 
-def judge(claim: Claim) -> Outcome:
-    """Recompute a claim's verdict and fill its finding with the facts."""
-    outcome = load_checks()[claim.check](**claim.arguments)
-    if outcome.verdict not in VERDICTS:
-        raise LedgerError(f"{claim.check} answered {outcome.verdict!r}")
-    return outcome
-
-
-def finding(claim: Claim, outcome: Outcome) -> str:
-    """The claim's finding with the recomputed facts in place."""
-    return claim.finding.format(**outcome.facts)
+def says(claim: Claim, found: Finding) -> str:
+    """What was found, with the facts in place."""
+    return fill(claim.says, found.facts)
 
 
 def by_theme(claims: Iterable[Claim]) -> dict[str, list[Claim]]:
@@ -153,15 +110,15 @@ def markdown_cards(claims: Iterable[Claim], root: Path) -> str:
     for theme, group in by_theme(claims).items():
         lines = ["::::{div} theme", "", f"**{theme}**", ""]
         for claim in group:
-            outcome = judge(claim)
-            css = "verdict-" + outcome.verdict.replace(" ", "-")
-            mismatch = "" if outcome.verdict == claim.verdict else f" (ledger: {claim.verdict})"
+            found = judge(claim)
+            css = "verdict-" + found.verdict.replace(" ", "-")
+            mismatch = "" if found.verdict == claim.verdict else f" (ledger: {claim.verdict})"
             lines += [
                 f":::{{div}} claim {css}",
-                f"[{outcome.verdict}]{{.verdict .{css}}}{mismatch} {typeset(claim.claim)} "
+                f"[{found.verdict}]{{.verdict .{css}}}{mismatch} {typeset(claim.claim)} "
                 f"*{claim.location}*",
                 "",
-                f"{typeset(finding(claim, outcome))} {link(claim, root)}",
+                f"{typeset(says(claim, found))} {link(claim, root)}",
                 ":::",
                 "",
             ]

@@ -18,9 +18,6 @@ def register(app: typer.Typer) -> None:
             bool, typer.Option("--check", help="Recompute each verdict; fail if one differs.")
         ] = False,
         only: Annotated[str | None, typer.Option(help="Look at one claim, by its id.")] = None,
-        markdown: Annotated[
-            bool, typer.Option("--markdown", help="Print the cards of the book.")
-        ] = False,
     ) -> None:
         """List the paper's claims with their verdicts."""
         from replication.claims import LedgerError
@@ -28,25 +25,21 @@ def register(app: typer.Typer) -> None:
 
         with sentences():
             try:
-                changed = _show(check, only, markdown)
+                changed = _show(check, only)
             except (LedgerError, NotebookError) as error:
                 raise ValueError(str(error)) from error
             raise typer.Exit(int(changed > 0))
 
 
-def _show(check: bool, only: str | None, markdown: bool) -> int:
+def _show(check: bool, only: str | None) -> int:
     """Print the claims that were asked for; how many verdicts differ from the ledger."""
-    from replication.claims import judge, markdown_cards, read_ledger
-    from replication.claims.ledger import finding
+    from replication.claims import judge, read_ledger, says
     from replication.notebooks import project_root
 
-    root = project_root()
-    chosen = [one for one in read_ledger(root / "claims.yml") if only in (None, one.id)]
+    ledger = read_ledger(project_root() / "claims.yml")
+    chosen = [claim for claim in ledger if only in (None, claim.id)]
     if not chosen:
         raise ValueError(f"there is no claim {only!r}")
-    if markdown:
-        typer.echo(markdown_cards(chosen, root))
-        return 0
     changed = 0
     for claim in chosen:
         if not check:
@@ -56,7 +49,7 @@ def _show(check: bool, only: str | None, markdown: bool) -> int:
         same = outcome.verdict == claim.verdict
         changed += not same
         note = "" if same else f"  LEDGER SAYS {claim.verdict}"
-        typer.echo(f"{outcome.verdict:<15} {claim.id:<28} {finding(claim, outcome)}{note}")
+        typer.echo(f"{outcome.verdict:<15} {claim.id:<28} {says(claim, outcome)}{note}")
     if check:
         typer.echo(f"{len(chosen)} claims, {changed} verdicts no longer follow")
     return changed

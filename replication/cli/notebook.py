@@ -29,7 +29,7 @@ def register(app: typer.Typer) -> None:
         # The values of -p land here too: typer has no repeatable option with two values.
         words: Annotated[
             list[str] | None,
-            typer.Argument(metavar="[NAME]", help="Number or name, such as 07 or 07_pure."),
+            typer.Argument(metavar="[NAME]", help="Name of the chapter, such as boundaries."),
         ] = None,
         parameter: Annotated[
             list[str] | None,

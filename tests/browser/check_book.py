@@ -269,7 +269,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("root", type=Path, help="folder of the rendered book")
     parser.add_argument("--screenshots", type=Path, help="write PNGs of every page here")
-    parser.add_argument("--only", nargs="+", default=[], help="pages, such as 03_solver")
+    parser.add_argument("--only", nargs="+", default=[], help="pages, such as solver")
     parser.add_argument("--self-test", action="store_true", help="first check the check itself")
     options = parser.parse_args()
     problems = asyncio.run(self_test()) if options.self_test else 0

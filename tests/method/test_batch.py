@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lpsvdd.solver._arithmetic import Points
+from lpsvdd.solver._batch import Batch, solve_batch
+from lpsvdd.solver._radius import best_radii
 from sklearn.exceptions import ConvergenceWarning
 
 from lpsvdd import solve, solve_path
 from lpsvdd.solver import Gram, Problem, certify
 from lpsvdd.solver import _batch as batch
 from lpsvdd.solver import _solve as solver
-from lpsvdd.solver._arithmetic import Points
-from lpsvdd.solver._batch import Batch, solve_batch
-from lpsvdd.solver._radius import best_radii
 
 PS = (1.001, 32 / 31, 1.2, 2.0, 5.0, 20.0)
 CS = (1e-3, 0.05, 1.0)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from lpsvdd.solver._certificate import EQUALITY, ROUNDING, is_optimal, largest_total, loses_digits
+from lpsvdd.solver._interior_point import BOX_DUST
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import OneClassSVM
 
 from lpsvdd import solve, solve_path
 from lpsvdd.kernels import kernel_matrix, resolve_gamma
 from lpsvdd.solver import Problem, _batch, _dense, certify
-from lpsvdd.solver._certificate import EQUALITY, ROUNDING, is_optimal, largest_total, loses_digits
-from lpsvdd.solver._interior_point import BOX_DUST
 
 
 def problem(p: float = 2.0, n_neg: int = 4) -> Problem:

@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
+from lpsvdd.solver._landmark_choice import METHODS, choose_landmarks
 from sklearn.exceptions import ConvergenceWarning
 
 import lpsvdd
@@ -17,7 +18,6 @@ from lpsvdd.bounds import bound_of
 from lpsvdd.bounds._rejection_model import AssumptionWarning
 from lpsvdd.explain import nearest_support_vectors
 from lpsvdd.kernels import kernel_matrix
-from lpsvdd.solver._landmark_choice import METHODS, choose_landmarks
 
 EXPONENTS = (1.0, 1.05, 1.2, 2.0, 5.0, 20.0)
 

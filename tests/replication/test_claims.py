@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import shutil
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -14,46 +12,30 @@ import yaml
 from outside import certified
 from typer.testing import CliRunner
 
-from replication import printed
-from replication.claims import (
-    CHECKS,
-    VERDICTS,
-    LedgerError,
-    consistency,
-    exponent,
-    figure,
-    judge,
-    markdown_cards,
-    mathematics,
-    read_ledger,
-    reproduction,
-    studies,
-)
-from replication.claims.ledger import THEMES, finding, load_checks, stored
+from replication import findings, printed
+from replication.claims import LedgerError, judge, markdown_cards, read_ledger, says
+from replication.claims.ledger import THEMES
 from replication.claims.typeset import PLAIN_LEFT, evidence_titles, typeset
-from replication.paper import EXPONENTS
-from replication.results import save_table
+from replication.findings import VERDICTS, all_findings, boundaries, mathematics, read, rerun_claims
+from replication.findings import printed as consistency
 
 ROOT = Path(__file__).resolve().parents[2]
 LEDGER = read_ledger(ROOT / "claims.yml")
+FINDINGS = all_findings()
 
 
 @pytest.mark.parametrize("claim", LEDGER, ids=lambda claim: claim.id)
-def test_verdict_follows_from_its_check(claim):
-    outcome = judge(claim)
-    assert outcome.verdict == claim.verdict
-    text = finding(claim, outcome)
+def test_verdict_follows_from_its_finding(claim):
+    found = judge(claim)
+    assert found.verdict == claim.verdict
+    text = says(claim, found)
     assert "{" not in text and "nan" not in text.lower().split()
+    assert not re.search(r"\(none\)|\b1 (sets|splits|columns)\b|\b0 of\b", text), text
 
 
 def test_the_ledger_is_complete_and_grouped():
     assert len(LEDGER) >= 72
     assert {claim.theme for claim in LEDGER} == set(THEMES)
-
-
-def test_every_check_is_used_and_every_verdict_kind_is_known():
-    load_checks()
-    assert {claim.check for claim in LEDGER} == set(CHECKS)
     assert {claim.verdict for claim in LEDGER} <= set(VERDICTS)
 
 
@@ -77,7 +59,7 @@ def test_every_claim_has_a_box_and_a_mismatch_is_shown():
     assert "ledger:" not in text
     wrong = [type(chosen[0])(**{**vars(chosen[0]), "verdict": "holds"})]
     assert "ledger: holds" in markdown_cards(wrong, ROOT)
-    lost = [type(chosen[0])(**{**vars(chosen[0]), "evidence": "notebooks/07_pure.ipynb#fig-none"})]
+    lost = [type(chosen[0])(**{**vars(chosen[0]), "evidence": "notebooks/pure.ipynb#fig-none"})]
     with pytest.raises(LedgerError, match="names no figure and no section"):
         markdown_cards(lost, ROOT)
 
@@ -89,7 +71,7 @@ def test_formulas_are_typeset():
     assert typeset("a plain step of ten points") == "a plain step of ten points"
     assert typeset("a description covers; n c < 1") == r"a description covers; $n\,c < 1$"
     for claim in LEDGER:
-        for text in (claim.claim, re.sub(r"{[^}]*}", "", claim.finding)):
+        for text in (claim.claim, re.sub(r"{{[^}]*}}", "", claim.says)):
             rest = re.sub(r"\$[^$]*\$", "", typeset(text))
             assert not PLAIN_LEFT.search(rest), f"{claim.id}: {rest}"
 
@@ -99,7 +81,7 @@ def test_formulas_are_typeset():
     [
         ({"verdict": "maybe"}, "is none of"),
         ({"theme": "Sport"}, "is none of"),
-        ({"check": "no_such_check"}, "no check"),
+        ({"finding": "no_such_finding"}, "no finding"),
         ({"surprise": 1}, "surprise"),
     ],
 )
@@ -120,18 +102,20 @@ def test_two_claims_with_one_id_are_refused(tmp_path):
 
 
 @pytest.fixture
-def changed(tmp_path, monkeypatch):
-    """Changes tables in a copy of the results, one after another; checks read the copy."""
+def changed(monkeypatch):
+    """Changes stored tables, one after another; findings read the changed ones."""
+    tables: dict[str, pd.DataFrame] = {}
 
     def apply(name: str, change) -> None:
-        folder = tmp_path / "results"
-        if not folder.exists():
-            shutil.copytree(ROOT / "results", folder)
-        table = pd.read_csv(folder / f"{name}.csv")
+        table = (tables[name] if name in tables else read(name)).copy()
         change(table)
-        save_table(table, folder / f"{name}.csv", command="a test", signature={})
-        monkeypatch.setenv("LPSVDD_RESULTS", str(folder))
+        tables[name] = table
 
+    def changed_or_stored(name: str) -> pd.DataFrame:
+        return tables[name] if name in tables else read(name)
+
+    for module in (findings, rerun_claims, consistency):
+        monkeypatch.setattr(module, "read", changed_or_stored)
     return apply
 
 
@@ -188,26 +172,26 @@ OTHER_ARGUMENTS = {
     "printed_ranks": {"setting": "pure", "tolerance": 0.0},
     "row_labels": {"setting": "pure"},
     "same_data_twice": {"first": "D1", "second": "D7"},
-    "process_with_negatives": {"label": 1.0, "noise": 1e6},
+    "process_with_outliers": {"label": 1.0, "noise": 1e6},
     "target_class": {"stated": "setosa", "near": 1e6},
     "bound_at_one": {"n": 10.0},
     "sample_weights": {"tolerance": 0.0},
     "several_spheres": {"least": 1.1},
 }
-"""Arguments with which a check must come to another verdict than the ledger's."""
+"""Arguments with which a finding must come to another verdict than the ledger's."""
 
 OTHER_TABLES = {
-    "slack_norm_or_grid": [("common_range", shift("contestant", "lp, 40", 30.0))],
-    "tuned_exponent": [("common_range", shift("contestant", "lp, 40", 30.0))],
-    "other_norms_than_l1": [("common_range", shift("contestant", "p = 2,", 30.0))],
-    "l2_not_always_best": [("common_range", shift("contestant", "p = 2,", -90.0))],
-    "weights_over_the_same_range": [("common_range", shift("contestant", "lp, 40", 60.0))],
-    "larger_validation_set": [("validation_size", fill("auc", 70.0))],
-    "capacity_beyond_nu": [("relabelling", fill("left", 9.0))],
-    "sparsity_at_matched_shares": [("matched_sparsity", dense_above_1)],
-    "density_equals_l1": [("density_weights", fill("equal", 1.0))],
-    "weight_of_negatives": [("negative_weight", fill("with_weight", 0))],
-    "gain_from_negatives": [("negative_contest", shift("contestant", "lp with negatives", 60.0))],
+    "lead": [("common_range", shift("method", "lp, 40", 30.0))],
+    "tuned": [("common_range", shift("method", "lp, 40", 30.0))],
+    "other_norms": [("common_range", shift("method", "p = 2,", 30.0))],
+    "l2_beaten": [("common_range", shift("method", "p = 2,", -90.0))],
+    "weights_in_range": [("common_range", shift("method", "lp, 40", 60.0))],
+    "validation_size": [("validation_size", fill("auc", 70.0))],
+    "relabelling": [("relabelling", fill("left", 9.0))],
+    "sparsity": [("matched_sparsity", dense_above_1)],
+    "density": [("density_weights", fill("equal", 1.0))],
+    "weight": [("negative_weight", fill("with_weight", 0))],
+    "outlier_gain": [("negative_contest", shift("method", "lp with negatives", 60.0))],
     "general_solvers": [("cvxpy_grid", fill("gap", 0.0))],
     "bound_coverage": [("bound_coverage", fill("coverage_paper", 0.5))],
     "bound_sample_size": [("bound_samplesize", fill("n", 10**9))],
@@ -221,20 +205,20 @@ OTHER_TABLES = {
         ("negatives", shift("method", "l1-SVDD-", 60.0)),
         ("negatives", shift("method", "lp-SVDD-", 90.0)),
     ],
-    "who_uses_negatives": [("negatives", shift("method", "lp-SVDD-", 60.0))],
+    "who_uses_outliers": [("negatives", shift("method", "lp-SVDD-", 60.0))],
 }
-"""Changed tables with which a check must come to another verdict than the ledger's."""
+"""Changed tables with which a finding must come to another verdict than the ledger's."""
 
 
-def _claim(check: str):
-    return next(claim for claim in LEDGER if claim.check == check)
+def _claim(name: str):
+    return next(claim for claim in LEDGER if claim.finding == name)
 
 
 @pytest.mark.parametrize("name", sorted(OTHER_ARGUMENTS))
 def test_other_arguments_other_verdict(name):
     claim = _claim(name)
     arguments = {**claim.arguments, **OTHER_ARGUMENTS[name]}
-    assert CHECKS[name](**arguments).verdict != claim.verdict
+    assert FINDINGS[name](**arguments).verdict != claim.verdict
 
 
 @pytest.mark.parametrize("name", sorted(OTHER_TABLES))
@@ -242,7 +226,7 @@ def test_other_tables_other_verdict(name, changed):
     claim = _claim(name)
     for table, change in OTHER_TABLES[name]:
         changed(table, change)
-    assert CHECKS[name](**claim.arguments).verdict != claim.verdict
+    assert FINDINGS[name](**claim.arguments).verdict != claim.verdict
 
 
 def _smaller_catalogue(monkeypatch):
@@ -250,10 +234,10 @@ def _smaller_catalogue(monkeypatch):
 
 
 def _figure_as_described(monkeypatch):
-    shape = (figure.DRAWS, len(figure.FIGURE_EXPONENTS), len(figure.FIGURE_COSTS))
+    shape = (boundaries.DRAWS, len(boundaries.FIGURE_EXPONENTS), len(boundaries.FIGURE_COSTS))
     step = np.arange(shape[1])[None, :, None]
     covered, inside = np.broadcast_to(step > 0, shape), np.broadcast_to(step / 10, shape)
-    monkeypatch.setattr(figure, "figure_statistics", lambda: (covered * 1.0, inside))
+    monkeypatch.setattr(boundaries, "figure_shares", lambda: (inside, covered * 1.0))
 
 
 def _correct_print(monkeypatch):
@@ -272,9 +256,9 @@ OTHER_INPUTS = {
     "misprinted_value": _correct_print,
     "printed_wins": _losing_lp,
     "printed_p_value": _losing_lp,
-    "hole_at_p_1": _figure_as_described,
-    "mean_covered_above_1": _figure_as_described,
-    "share_inside_grows": _figure_as_described,
+    "hole_at_1": _figure_as_described,
+    "mean_covered": _figure_as_described,
+    "share_inside": _figure_as_described,
 }
 """Inputs that are neither arguments nor tables of results."""
 
@@ -283,14 +267,14 @@ OTHER_INPUTS = {
 def test_other_inputs_other_verdict(name, monkeypatch):
     claim = _claim(name)
     OTHER_INPUTS[name](monkeypatch)
-    assert CHECKS[name](**claim.arguments).verdict != claim.verdict
+    assert FINDINGS[name](**claim.arguments).verdict != claim.verdict
 
 
-def test_an_extension_counts_as_measured_once_it_has_a_table(changed, tmp_path):
+def test_an_extension_counts_as_measured_once_it_has_a_table(monkeypatch, tmp_path):
     claim = _claim("not_built")
-    changed("pure", lambda table: None)
-    (tmp_path / "results" / "deep.csv").write_text("x\n")
-    assert CHECKS["not_built"](**claim.arguments).verdict != claim.verdict
+    monkeypatch.setenv("LPSVDD_RESULTS", str(tmp_path))
+    (tmp_path / "deep.csv").write_text("x\n")
+    assert FINDINGS["not_built"](**claim.arguments).verdict != claim.verdict
 
 
 def test_readings_that_change_nothing_hold(changed):
@@ -299,182 +283,12 @@ def test_readings_that_change_nothing_hold(changed):
 
     for name in ("radius_pure", "radius_negatives"):
         changed(name, same)
-    assert CHECKS["reading_changes"](reading="nonnegative").verdict == "holds"
+    assert FINDINGS["reading"](reading="nonnegative").verdict == "holds"
 
 
-def test_every_check_has_an_input_that_breaks_it():
-    broken = {*OTHER_ARGUMENTS, *OTHER_TABLES, *OTHER_INPUTS, "not_built", "reading_changes"}
-    assert broken == set(load_checks())
-
-
-def contest(leads: dict[str, float], trials: int = 2) -> pd.DataFrame:
-    """Rows of ten data sets: a contestant's mean is 60 plus its lead, with noise over the sets."""
-    rng = np.random.default_rng(0)
-    noise = rng.normal(scale=0.3, size=(len(leads), 10))
-    noise -= noise.mean(axis=1, keepdims=True)
-    return pd.DataFrame(
-        {"dataset": f"D{i + 1}", "trial": t, "method": name, "auc": 60.0 + lead + t + noise[k, i]}
-        for k, (name, lead) in enumerate(leads.items())
-        for i in range(10)
-        for t in range(trials)
-    )
-
-
-def test_the_limits_of_the_verdicts_on_controls(monkeypatch):
-    """Each verdict just above and just below the number at which it changes."""
-    stated = float(studies.gain_from_negatives().facts["stated"].replace("−", "-"))
-
-    def verdict(check, table, rows):
-        for module in (studies, exponent):
-            monkeypatch.setattr(module, "stored", {table: rows}.get)
-        return check().verdict
-
-    paper = {"lp, paper's grid": 10, "l1, paper's grid": 0, "l1, paper's grid and mean": 0}
-    paper |= {"lp, cells feasible for l1": 0, "p = 1, 4 shares": 0, "kernel mean": 0}
-
-    def left_over_the_same_range(points):
-        # lp leads l1 by 10 points on the paper's grid; half of that has to be left
-        rows = contest(paper | {exponent.LP: points, exponent.label(1.0): 0})
-        return verdict(exponent.slack_norm_or_grid, "common_range", rows)
-
-    limits = {5.1: "holds", 4.9: "holds partly", 0.5: "holds partly", 0.05: "not reproduced"}
-    assert {points: left_over_the_same_range(points) for points in limits} == limits
-
-    fixed = {exponent.label(p): 0.0 for p in (1.0, *EXPONENTS)}
-
-    def tuned(over_all, over_best):
-        best = {exponent.label(2.0): over_all - over_best}
-        rows = contest({exponent.LP: over_all} | fixed | best)
-        return verdict(exponent.tuned_exponent, "common_range", rows)
-
-    assert tuned(1.0, 1.0) == "holds"
-    assert tuned(1.0, 0.05) == "holds partly"
-    assert tuned(0.05, 0.05) == "not reproduced"
-
-    def validated(over_half, over_quarter):
-        name = "lp, paper's grid, validation {}"
-        leads = {
-            name.format(1): 0.0,
-            name.format(0.5): -over_half,
-            name.format(0.25): -over_quarter,
-        }
-        return verdict(exponent.larger_validation_set, "validation_size", contest(leads))
-
-    assert validated(1.0, 2.0) == "holds"
-    assert validated(0.02, 2.0) == "not reproduced"  # equivalent
-
-    others = {"kernel mean difference": 0, "two-class SVM": 0, "lp without negatives": 0}
-
-    def gained(points):
-        rows = contest(others | {"lp with negatives": points})
-        return verdict(studies.gain_from_negatives, "negative_contest", rows)
-
-    # the printed gain is known to a tenth here
-    limits = {stated / 2 + 0.1: "holds", stated / 2 - 0.1: "holds partly", 0.05: "not reproduced"}
-    assert {points: gained(points) for points in limits} == limits
-
-    def with_weight(shares):
-        rows = pd.DataFrame({"dataset": ["D1", "D2"], "grid": "paper", "with_weight": shares})
-        return verdict(studies.weight_of_negatives, "negative_weight", rows.assign(cells=100))
-
-    limits = {(51, 90): "holds", (50, 90): "holds partly", (0, 0): "not reproduced"}
-    assert {shares: with_weight(shares) for shares in limits} == limits
-
-
-def test_a_stated_improvement_must_lie_in_the_interval_over_splits(monkeypatch):
-    """lp is 9 to 11 points above l1 and 4 to 6 above l2 on ten splits of D1."""
-    splits = np.tile([-1.0, -0.5, 0.0, 0.5, 1.0], 2)
-    matrix = {"l1-SVDD": 60 - splits, "l2-SVDD": 65 - splits, "lp-SVDD": np.full(10, 70.0)}
-    rows = pd.DataFrame(matrix).rename_axis("trial").reset_index().assign(dataset="D1")
-    rows = rows.melt(["dataset", "trial"], var_name="method", value_name="auc")
-    monkeypatch.setattr(reproduction, "stored_table", lambda name: rows)
-
-    def verdict(points, *over):
-        return reproduction.rerun_improvement("D1", points, list(over)).verdict
-
-    assert verdict(10.2, "l1-SVDD") == "holds"
-    assert verdict(3.0, "l1-SVDD") == "holds"  # more than stated
-    assert verdict(10.6, "l1-SVDD") == "not reproduced"
-    assert verdict(10.0, "l1-SVDD", "l2-SVDD") == "holds partly"
-    assert verdict(5.0, "l1-SVDD", "l2-SVDD") == "holds"
-
-
-def test_every_set_the_average_or_neither(monkeypatch):
-    """lp is above on all sets, on average only, or not even that."""
-    printed = pd.DataFrame({"lp-SVDD": [1.0], "l1-SVDD": [0.0]})
-    monkeypatch.setattr(reproduction, "printed_matrix", lambda setting: printed)
-
-    def verdict(lead):
-        rows = contest({"lp-SVDD": lead, "l1-SVDD": 0})
-        monkeypatch.setattr(reproduction, "stored_table", lambda name: rows)
-        return reproduction.rerun_wins("pure", "l1-SVDD").verdict
-
-    limits = {3.0: "holds", 0.4: "holds partly", 0.05: "not reproduced"}
-    assert {lead: verdict(lead) for lead in limits} == limits
-
-
-def test_all_sets_but_one_are_not_all_sets(monkeypatch):
-    rows = contest({"lp-SVDD": 3.0, "l1-SVDD": 0})
-    monkeypatch.setattr(reproduction, "stored_table", lambda name: rows)
-    assert reproduction.rerun_wins("pure", "l1-SVDD").verdict == "holds"
-    rows.loc[(rows["dataset"] == "D4") & (rows["method"] == "lp-SVDD"), "auc"] = 59.0
-    found = reproduction.rerun_wins("pure", "l1-SVDD")
-    assert (found.verdict, found.facts["lost"], found.facts["wins"]) == ("holds partly", "D4", 9)
-
-
-def test_a_place_is_judged_by_its_probability(monkeypatch):
-    def verdict(chance):
-        places = pd.DataFrame({1: {"lp-SVDD": chance}, 2: {"lp-SVDD": 1 - chance}})
-        monkeypatch.setattr(reproduction, "_places", lambda setting: places)
-        return reproduction.rerun_place("pure", "lp-SVDD", 1).verdict
-
-    limits = {0.96: "holds", 0.94: "holds partly", 0.06: "holds partly", 0.04: "not reproduced"}
-    assert {chance: verdict(chance) for chance in limits} == limits
-
-
-def test_the_limits_of_the_verdicts_on_the_bound(monkeypatch):
-    """Coverage of 95 % is asked for, and p = 1 has to be the best in most simulations."""
-
-    def verdict(check, column, value):
-        def changed(name):
-            return stored(name).assign(**{column: value})
-
-        monkeypatch.setattr(studies, "stored", changed)
-        return check().verdict
-
-    coverage = {0.95: "holds partly", 0.94: "not reproduced"}
-    for value, wanted in coverage.items():
-        assert verdict(studies.bound_coverage, "coverage_paper", value) == wanted
-    for value, wanted in {0.51: "holds partly", 0.49: "holds"}.items():
-        assert verdict(studies.bound_at_one, "best_paper", value) == wanted
-
-
-@pytest.mark.parametrize("fails", ["p_value", "iman_davenport_p"])
-def test_both_tests_of_equal_ranks_must_reject(monkeypatch, fails):
-    sure = SimpleNamespace(p_value=1e-6, iman_davenport_p=1e-6)
-    monkeypatch.setattr(reproduction, "friedman", lambda means: sure)
-    assert reproduction.rerun_friedman("pure").verdict == "holds"
-    setattr(sure, fails, 0.01)
-    assert reproduction.rerun_friedman("pure").verdict == "not reproduced"
-
-
-def test_an_order_counts_from_the_critical_difference_on(monkeypatch):
-    """Three methods on ten sets: average ranks must differ by more than 1.05, and surely."""
-
-    def verdict(values, lost=0):
-        """The values of a, b and c on every set, but for some on which they are reversed."""
-        places = [values] * (10 - lost) + [values[::-1]] * lost
-        rows = pd.DataFrame(
-            {"dataset": f"X{i}", "trial": 0, "method": name, "auc": value}
-            for i, line in enumerate(places)
-            for name, value in zip("abc", line, strict=True)
-        )
-        monkeypatch.setattr(reproduction, "stored_table", lambda name: rows)
-        return reproduction.rerun_order("pure", "a", "c").verdict
-
-    assert verdict((3, 2, 1)) == "holds"
-    assert verdict((2, 3, 1)) == "holds partly"  # always, and one rank apart
-    assert verdict((3, 2, 1), lost=5) == "not reproduced"
+def test_every_finding_behind_a_claim_has_an_input_that_breaks_it():
+    broken = {*OTHER_ARGUMENTS, *OTHER_TABLES, *OTHER_INPUTS, "not_built", "reading"}
+    assert broken == {claim.finding for claim in LEDGER}
 
 
 def test_joint_form_effect_is_half_the_cost():

@@ -9,24 +9,21 @@ import pytest
 
 from lpsvdd.solver import certify
 from replication import interactive
+from replication.findings.boundaries import figure_shares
 
 
-def page(**changes):
-    options = {
-        "ps": [1.0, 2.0],
-        "cs": [0.05, 0.5],
-        "widths": [0.5, 1.0],
-        "start": [0, 1, 1],
-        "checked_ps": [1.0, 4 / 3],
-        "checked_cs": [0.05, 0.5],
-    }
-    return interactive.page_data(interactive.start_points(3), **(options | changes))
+def page():
+    return interactive.page_data(
+        interactive.start_points(3), checked_ps=[1.0, 4 / 3], checked_cs=[0.05, 0.5]
+    )
 
 
 def test_page_survives_json_and_is_small():
     text = json.dumps(page())
-    assert json.loads(text)["ps"] == [1.0, 2.0]
+    data = json.loads(text)
     assert len(text) < 100_000
+    p, c, width = data["start"]
+    assert (data["ps"][p], data["cs"][c], data["widths"][width]) == (1.0, 0.1, 1.0)
 
 
 def test_checks_belong_to_the_points_as_the_page_has_them():
@@ -48,7 +45,7 @@ def test_figure_holds_its_data():
 
 
 def test_shares_fall_with_p():
-    inside, covered = interactive.shares([1.0, 4 / 3, 2.0], [0.1], n_draws=2)
+    inside, covered = figure_shares((1.0, 4 / 3, 2.0), (0.1,), 2)
     assert inside.shape == covered.shape == (2, 3, 1)
     assert (np.diff(inside.mean(axis=0), axis=0) <= 0).all()
     assert set(np.unique(covered)) <= {0.0, 1.0}

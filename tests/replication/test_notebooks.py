@@ -11,6 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from replication import notebooks
+from replication.findings import FACTS_TYPE
+from replication.wording import QuoteError
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = notebooks.sources(ROOT)
@@ -20,7 +22,7 @@ def write_notebook(path: Path, *cells: str) -> None:
     parameters, *rest = cells
     notebook = nbformat.v4.new_notebook(
         cells=[
-            nbformat.v4.new_code_cell(parameters, metadata={"tags": ["parameters"]}),
+            nbformat.v4.new_code_cell(parameters, metadata={"tags": ["parameters", "remove-cell"]}),
             *(nbformat.v4.new_code_cell(source) for source in rest),
         ],
         metadata={
@@ -37,15 +39,15 @@ def project(tmp_path):
     (tmp_path / "claims.yml").write_text("[]\n")
     (tmp_path / "results").mkdir()
     write_notebook(
-        tmp_path / "notebooks" / "07_demo.ipynb",
+        tmp_path / "notebooks" / "demo.ipynb",
         "n: int = 3  # how many\nscale: float = 0.5  # of what\ngrid: list = [1.0, 2.0]  # values",
         "print(n * scale, grid)",
     )
-    (tmp_path / "notebooks" / "profiles.yml").write_text("quick:\n  07_demo: {n: 2}\n")
+    (tmp_path / "notebooks" / "profiles.yml").write_text("quick:\n  demo: {n: 2}\n")
     return tmp_path
 
 
-def printed(project: Path, name: str = "07_demo") -> str:
+def printed(project: Path, name: str = "demo") -> str:
     executed = json.loads((project / "book" / "notebooks" / f"{name}.ipynb").read_text())
     return "".join(
         "".join(output["text"])
@@ -56,12 +58,12 @@ def printed(project: Path, name: str = "07_demo") -> str:
 
 
 def run(project: Path, **options):
-    source = notebooks.find("07", project)
+    source = notebooks.find("demo", project)
     return notebooks.execute(source, root=project, report=lambda line: None, **options)
 
 
 def test_parameters_are_read_typed_and_checked(project):
-    source = notebooks.find("07", project)
+    source = notebooks.find("demo", project)
     assert notebooks.defaults(source) == {"n": 3, "scale": 0.5, "grid": [1.0, 2.0]}
     assert notebooks.check_parameters(source, {"scale": 2}) == {"scale": 2.0}
     with pytest.raises(notebooks.NotebookError, match="no parameter 'm'. Its parameters: n, scale"):
@@ -73,7 +75,7 @@ def test_parameters_are_read_typed_and_checked(project):
 
 
 def test_only_one_typed_parameters_cell_is_accepted(project):
-    source = project / "notebooks" / "07_demo.ipynb"
+    source = project / "notebooks" / "demo.ipynb"
     write_notebook(source, "n: int = 3  # as in n = 3\ngrid: list = [\n    1,\n    2,\n]  # long")
     assert notebooks.defaults(source) == {"n": 3, "grid": [1, 2]}
     write_notebook(source, "n = 3  # not typed")
@@ -94,8 +96,8 @@ def test_values_from_the_command_line(text, value):
 
 
 def test_unknown_notebooks_and_profiles_are_named(project):
-    with pytest.raises(notebooks.NotebookError, match="There are: 07_demo"):
-        notebooks.find("08", project)
+    with pytest.raises(notebooks.NotebookError, match="There are: demo"):
+        notebooks.find("other", project)
     with pytest.raises(notebooks.NotebookError, match="There are: published, quick"):
         run(project, profile="slow")
 
@@ -107,8 +109,8 @@ def counted(monkeypatch):
 
     def pretend(notebook, output, parameters, root):
         seen.append((notebook.stem, parameters))
-        if notebook.stem == "01_first":
-            raise notebooks.NotebookError("01_first failed")
+        if notebook.stem == "first":
+            raise notebooks.NotebookError("first failed")
         output.parent.mkdir(parents=True, exist_ok=True)
         output.write_text("{}")
 
@@ -117,40 +119,64 @@ def counted(monkeypatch):
 
 
 def test_executes_with_overrides(project):
-    assert run(project, profile="quick", parameters={"grid": [9]}).executed
+    assert run(project, profile="quick", parameters={"grid": [9]}) is not None
     assert printed(project) == "1.0 [9]\n"
-    cells = json.loads((project / "book" / "notebooks" / "07_demo.ipynb").read_text())["cells"]
+    cells = json.loads((project / "book" / "notebooks" / "demo.ipynb").read_text())["cells"]
     (added,) = [c for c in cells if "injected-parameters" in c["metadata"].get("tags", [])]
     assert "remove-cell" in added["metadata"]["tags"]
 
 
+def test_the_text_says_the_numbers_of_its_own_run(tmp_path):
+    path = tmp_path / "demo.ipynb"
+    facts = {"data": {FACTS_TYPE: {"run": {"n": 1}}, "text/plain": "run.n = 1"}}
+    figure = {"mystnb": {"figure": {"caption": "{{ run.n|dot }}"}}}
+    outputs = [facts | {"output_type": "display_data"}, {"output_type": "stream", "text": "x"}]
+    cells = [
+        {"cell_type": "markdown", "metadata": {}, "source": ["On {{ run.n|data ", "set }}."]},
+        {"cell_type": "code", "metadata": figure, "source": "", "outputs": outputs},
+    ]
+    path.write_text(json.dumps({"cells": cells}))
+    notebooks._finish(path)
+    text, code = json.loads(path.read_text())["cells"]
+    assert text["source"] == "On one data set."
+    assert code["metadata"]["mystnb"]["figure"]["caption"] == "one dot"
+    assert [output["output_type"] for output in code["outputs"]] == ["stream"]
+    cells[0]["source"] = "{{ run.m }}"
+    path.write_text(json.dumps({"cells": cells}))
+    with pytest.raises(QuoteError, match="run.m"):
+        notebooks._finish(path)
+
+
 def test_skips_what_is_current(project, counted):
-    assert run(project).executed
-    assert not run(project).executed
-    assert run(project, force=True).executed
-    assert run(project, profile="quick").executed
+    assert run(project) is not None
+    assert run(project) is None
+    assert run(project, force=True) is not None
+    assert run(project, profile="quick") is not None
     (project / "results" / "pure.csv").write_text("dataset\n")
-    assert run(project, profile="quick").executed
+    assert run(project, profile="quick") is not None
     assert [parameters for _, parameters in counted] == [{}, {}, {"n": 2}, {"n": 2}]
 
 
 def test_failure_shows_the_cell_and_leaves_no_output(project):
     write_notebook(
-        project / "notebooks" / "07_demo.ipynb", "n: int = 3  # n", "x = 1\nraise KeyError('lost')"
+        project / "notebooks" / "demo.ipynb", "n: int = 3  # n", "x = 1\nraise KeyError('lost')"
     )
     with pytest.raises(notebooks.NotebookError) as caught:
         run(project)
     assert "raise KeyError('lost')" in str(caught.value)
-    assert "07_demo failed in cell 2" in str(caught.value)
-    assert not (project / "book" / "notebooks" / "07_demo.ipynb").exists()
+    assert "demo failed in cell 2" in str(caught.value)
+    assert not (project / "book" / "notebooks" / "demo.ipynb").exists()
     assert not list((project / "_build" / "running").iterdir())
 
 
-def test_all_stops_at_the_first_failure(project, counted):
-    write_notebook(project / "notebooks" / "01_first.ipynb", "n: int = 3  # n")
-    with pytest.raises(notebooks.NotebookError, match="01_first failed"):
+def test_all_stops_at_the_first_failure_in_the_order_of_the_book(project, counted):
+    write_notebook(project / "notebooks" / "first.ipynb", "n: int = 3  # n")
+    (project / "book").mkdir()
+    contents = "chapters:\n- file: notebooks/first\n- file: notebooks/demo\n"
+    (project / "book" / "_toc.yml").write_text(contents)
+    with pytest.raises(notebooks.NotebookError, match="first failed"):
         notebooks.execute_all(root=project, report=lambda line: None)
-    assert [name for name, _ in counted] == ["01_first"]
+    assert [name for name, _ in counted] == ["first"]
 
 
 def test_command_line(project, monkeypatch):
@@ -158,15 +184,15 @@ def test_command_line(project, monkeypatch):
 
     monkeypatch.chdir(project)
     runner = CliRunner()
-    shown = runner.invoke(build(), ["notebook", "07", "--show"])
+    shown = runner.invoke(build(), ["notebook", "demo", "--show"])
     assert shown.exit_code == 0 and "grid = [1.0, 2.0]" in shown.output
-    done = runner.invoke(build(), ["notebook", "07", "-p", "grid", "[4]", "-p", "n=7"])
+    done = runner.invoke(build(), ["notebook", "demo", "-p", "grid", "[4]", "-p", "n=7"])
     assert done.exit_code == 0 and printed(project) == "3.5 [4]\n"
     for wrong, message in (
-        (["notebook", "07", "-p", "gird", "[4]"], "no parameter 'gird'"),
-        (["notebook", "07", "-p", "n"], "has no value"),
+        (["notebook", "demo", "-p", "gird", "[4]"], "no parameter 'gird'"),
+        (["notebook", "demo", "-p", "n"], "has no value"),
         (["notebook"], "--all"),
-        (["notebook", "07", "08"], "unexpected: 08"),
+        (["notebook", "demo", "08"], "unexpected: 08"),
     ):
         result = runner.invoke(build(), wrong)
         assert result.exit_code != 0 and message in result.output
@@ -190,6 +216,14 @@ def test_tracked_notebooks_have_parameters_a_title_and_no_outputs(source):
                 text = "\n".join(lines[node.lineno - 1 : node.end_lineno])
                 assert isinstance(node, ast.AnnAssign), f"untyped: {text}"
                 assert "#" in text, f"uncommented: {text}"
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
+def test_a_reader_sees_what_is_done_and_what_can_be_changed(source):
+    for cell in nbformat.read(source, as_version=4).cells:
+        tags = cell.metadata.get("tags", [])
+        assert "hide-input" not in tags or "\n" in cell.source, f"a bar for one line: {cell.source}"
+        assert "parameters" not in tags or tags == ["parameters"], "parameters stand in view"
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
@@ -221,11 +255,14 @@ def test_maps_of_the_reproduction_page(tmp_path, monkeypatch):
     ]  # fmt: skip
     cell = {"metadata": {"mystnb": {"figure": {"name": "fig-one"}}}}
     run_data = {"duration": 7.2, "parameters": {"n": 2}}
-    for name in ("03_one", "04_absent"):
+    executed = tmp_path / "book" / "notebooks"
+    for name in ("one", "absent"):
         content = {"cells": [cell, {"metadata": {}}], "metadata": {"papermill": run_data}}
-        (tmp_path / f"{name}.ipynb").write_text(json.dumps(content))
-    (line,) = notebook_rows(tmp_path, {"notebooks/03_one"})
-    assert "`notebooks/03_one`" in line and "| 7 s | {numref}`fig-one` | n |" in line
+        for folder in (tmp_path / "notebooks", executed):
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / f"{name}.ipynb").write_text(json.dumps(content))
+    (line,) = notebook_rows(executed, {"notebooks/one"})
+    assert "`notebooks/one`" in line and "| 7 s | {numref}`fig-one` | n |" in line
     (tmp_path / "a.csv").write_text("started,cpu\n2026-01-02T00:00Z,X\n")
     (tmp_path / "b.csv").write_text("x\n1\n2\n")
     record = {
@@ -252,18 +289,9 @@ def test_every_notebook_is_in_the_table_of_contents():
     assert [source.stem for source in SOURCES if f"notebooks/{source.stem}\n" not in listed] == []
 
 
-@pytest.mark.parametrize("name", ["12_tutorial", "rate"])
-def test_chapters_for_users_need_the_method_alone(name: str, root: Path) -> None:
-    cells = json.loads((root / "notebooks" / f"{name}.ipynb").read_text())["cells"]
-    code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
-    assert "from lpsvdd import" in code and "import replication" not in code
-    assert "from replication" not in code
-
-
-@pytest.mark.parametrize("number", ["12", "13", "14"])
-def test_what_users_read_imports_the_method_alone(root, number):
-    (path,) = (root / "notebooks").glob(f"{number}_*.ipynb")
-    cells = nbformat.read(path, as_version=4).cells
+@pytest.mark.parametrize("name", ["tutorial", "tune", "large_data"])
+def test_what_users_read_imports_the_method_alone(root, name):
+    cells = nbformat.read(root / "notebooks" / f"{name}.ipynb", as_version=4).cells
     hidden = {"remove-cell", "remove-input"}
     shown = [
         cell.source
@@ -272,3 +300,5 @@ def test_what_users_read_imports_the_method_alone(root, number):
     ]
     assert any("from lpsvdd" in source for source in shown)
     assert not [source for source in shown if "replication" in source]
+    if name == "tutorial":  # every cell can be pasted
+        assert "replication" not in "".join(c.source for c in cells if c.cell_type == "code")

@@ -37,8 +37,8 @@ def test_the_tutorial_runs_as_one_script(root, tmp_path, monkeypatch, capfd):
     monkeypatch.setenv("PYTHONPATH", str(root))
     monkeypatch.setenv("MPLBACKEND", "agg")
     names = {"__name__": "__main__", "run_in_shell": run_in_shell}
-    text = script(root / "notebooks" / "12_tutorial.ipynb", n_splits=2)
-    exec(compile(text, "12_tutorial", "exec"), names)
+    text = script(root / "notebooks" / "tutorial.ipynb", n_splits=2)
+    exec(compile(text, "tutorial", "exec"), names)
     shown = capfd.readouterr().out
     for line in ("identical: True", "they sum to the scores: True"):
         assert line in shown

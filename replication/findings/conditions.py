@@ -1,0 +1,155 @@
+"""Where p could matter: conditions changed one at a time, validation rows, the choice of p.
+
+Tables: ``conditions``, ``validation_size``, ``choice_of_p``, ``matched_sparsity``, ``support``.
+"""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+
+from lpsvdd.plots import fraction
+from replication.evidence import as_table, compare, comparison_of, weighed
+from replication.findings import Finding, finding
+from replication.findings.same_range import LP
+from replication.paper import EXPONENTS
+from replication.statistics import cluster_interval, mean_interval, mean_matrix, paired_interval
+from replication.studies.ranges import TARGETS, label
+from replication.wording import worded
+
+NAMES = {
+    "as is": "as in the tables",
+    "validation 0.5": "half of the validation rows",
+    "validation 0.25": "a quarter of the validation rows",
+    "n = 40": "40 training rows",
+    "n = 20": "20 training rows",
+    "n = 10": "10 training rows",
+    "contamination 0.05": "5 % unmarked outliers",
+    "contamination 0.1": "10 % unmarked outliers",
+    "contamination 0.2": "20 % unmarked outliers",
+    "tails 1": "heavy tails",
+    "tails 2": "heavier tails",
+}
+"""The conditions of the study in the order and words of the chapter."""
+
+
+def by_condition(rows: pd.DataFrame, other: str) -> pd.DataFrame:
+    """lp minus another contestant under every condition; one without a name keeps its own."""
+    known = list(dict.fromkeys(rows["condition"]))
+    order = [c for c in NAMES if c in known] + [c for c in known if c not in NAMES]
+    return as_table(
+        {NAMES.get(c, c): comparison_of(rows[rows["condition"] == c], LP, other) for c in order}
+    )
+
+
+@finding("conditions")
+def conditions(rows: pd.DataFrame) -> Finding:
+    """Under which conditions lp is above l1."""
+    table = by_condition(rows, label(1.0))
+    quarter = rows[rows["condition"] == "validation 0.25"]
+    facts = {
+        "quarter_l1": weighed(comparison_of(quarter, LP, label(1.0))),
+        "quarter_l2": weighed(comparison_of(quarter, LP, label(2.0))),
+        "count": len(table),
+        "helps": list(table.index[table["says"].str.startswith("higher")]),
+        "hurts": list(table.index[table["says"].str.startswith("lower")]),
+        "same": int(table["says"].str.contains("equivalent").sum()),
+        "see": f"{table['detectable'].min():.1f} to {table['detectable'].max():.1f}",
+        "splits": int(rows.groupby("dataset")["trial"].nunique().min()),
+    }
+    return Finding("", facts, table)
+
+
+@finding("validation_size")
+def validation_size(rows: pd.DataFrame) -> Finding:
+    """Full, half and quarter of the validation rows for choosing p and c."""
+    name, one = "lp, paper's grid, validation {}", label(1.0) + ", validation {}"
+    found = compare(rows, {
+        "half": (name.format(1), name.format(0.5)),
+        "quarter": (name.format(1), name.format(0.25)),
+    })  # fmt: skip
+    half, quarter = found["half"], found["quarter"]
+    facts = {"half": weighed(half), "quarter": weighed(quarter)}
+    facts["splits"] = int(rows.groupby("dataset")["trial"].nunique().min())
+    if one.format(0.25) in set(rows["method"]):
+        facts["quarter_both"] = weighed(comparison_of(rows, name.format(0.25), one.format(0.25)))
+    if half.low > 0:
+        return Finding("holds", facts)
+    if half.equivalent or half.high < 0:
+        return Finding("not reproduced", facts)
+    return Finding("holds partly" if quarter.low > 0 else "not reproduced", facts)
+
+
+TUNED, TWO = "p tuned", "p = 2"
+
+
+@finding("choice_of_p")
+def choice_of_p(rows: pd.DataFrame) -> Finding:
+    """How often each exponent is chosen, and what fixing it costs against tuning."""
+    fixed = [name for name in dict.fromkeys(rows["method"]) if name != TUNED]
+    exponents = [min(EXPONENTS, key=lambda p, n=name: abs(p - float(n[4:]))) for name in fixed]
+    chosen = rows[rows["method"] == TUNED]["params"].map(lambda text: json.loads(text)["p"])
+    table = as_table(compare(rows, {name: (name, TUNED) for name in fixed}))
+    table["chosen"] = [100 * np.isclose(chosen, p).mean() for p in exponents]
+    table.index = pd.Index([f"p = {fraction(p)}" for p in exponents], name="exponent")
+    means = mean_matrix(rows)
+    best = int(table["mean"].argmax())
+    facts = {
+        "two": worded(paired_interval(rows, TUNED, TWO)),
+        "best_fixed": table.index[best],
+        "best_fixed_diff": worded(paired_interval(rows, fixed[best], TUNED)),
+        "hindsight": worded(mean_interval(means[fixed].max(axis=1) - means[TUNED])),
+    }
+    return Finding("", facts, table)
+
+
+@finding("matched_sparsity")
+def sparsity(rows: pd.DataFrame) -> Finding:
+    """Support vectors at the same share outside: p > 1 against p = 1, and along p > 1."""
+    lower, rising, lines = [], [], []
+    for target in TARGETS:
+        column = f"support_at_{target:g}"
+        table = rows.groupby(["dataset", "p"])[column].mean().unstack("p").dropna(axis=1, how="all")
+        pairs = {p: (table[p] - table[1.0]).dropna() for p in table if p > 1.0}
+        known = {p: cluster_interval(values) for p, values in pairs.items() if len(values) > 3}
+        lower += [found.high < 0 for found in known.values()]
+        if known:
+            ps = sorted(known)
+            both = (table[ps[-1]] - table[ps[0]]).dropna()
+            rising.append(len(both) > 3 and cluster_interval(both).high < 0)
+            p = min(known, key=lambda q: abs(q - 2.0))
+            shared = pairs[p].index
+            lines.append(
+                f"{100 * target:.0f} % outside: p = 1 {100 * table.loc[shared, 1.0].mean():.0f} %, "
+                f"p = {p:.3g} {100 * table.loc[shared, p].mean():.0f} % ({len(shared)} sets)"
+            )
+    columns = [f"support_at_{target:g}" for target in TARGETS]
+    shares = 100 * rows.groupby("p")[columns].mean().set_axis([100 * t for t in TARGETS], axis=1)
+    to_mean = rows.groupby("p")["distance_to_mean"].mean()
+    facts = {
+        "each": "; ".join(lines),
+        "off_hard": 100 * float(rows.groupby("p")["distance_to_hard"].mean().max()),
+        "off_mean": 100 * float(to_mean.drop(20.0, errors="ignore").max()),
+        "off_mean_20": 100 * float(to_mean.get(20.0, np.nan)),
+    }
+    if lower and all(lower) and all(rising):
+        return Finding("holds", facts, shares)
+    partly = "holds partly" if sum(lower) > len(lower) / 2 else "not reproduced"
+    return Finding(partly, facts, shares)
+
+
+def percent_by_cell(rows: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Mean of a share in per cent: exponents × costs."""
+    return 100 * rows.pivot_table(index="p", columns="c", values=column, aggfunc="mean")
+
+
+@finding("support")
+def support(rows: pd.DataFrame) -> Finding:
+    """Support vectors and the sign of the squared radius on the paper's grid."""
+    at = percent_by_cell(rows, "support_mean")[1.0]
+    negative = (rows["negative_radius"].fillna(0) * rows["feasible"]).sum()
+    facts = {f"at_{p:g}": float(at[p]) for p in (1.0, 2.0, 20.0)}
+    facts["negative"] = 100 * float(negative / rows["feasible"].sum())
+    return Finding("", facts)

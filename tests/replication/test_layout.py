@@ -1,0 +1,144 @@
+"""What the pages with results share: labels, tables, provenance, figures of intervals."""
+
+from __future__ import annotations
+
+import json
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+
+from replication import figures, layout
+from replication.evidence import as_table, compare
+from replication.findings.rerun import Rerun, full_tables
+from replication.tables import method_label
+
+
+@pytest.fixture
+def rows():
+    """Three data sets, two trials; lp is 1, 2, 3 points above l1 and equal to KPCA."""
+    lines = []
+    for number, name in enumerate(("D1", "D4", "D7"), start=1):
+        for trial in range(2):
+            for method, auc in (
+                ("l1-SVDD", 60.0),
+                ("lp-SVDD", 60.0 + number),
+                ("KPCA", 60.0 + number),
+            ):
+                flag = "inferred-labels" if name == "D4" else ""
+                lines.append((name, method, trial, auc + trial, flag))
+    return pd.DataFrame(lines, columns=["dataset", "method", "trial", "auc", "flag"])
+
+
+def test_labels_use_unicode_and_leave_other_names_alone():
+    names = ["l1-SVDD", "lp-SVDD-", "KNFST-", "kernel mean", "linear"]
+    assert [method_label(name) for name in names] == [
+        "ℓ1-SVDD", "ℓp-SVDD⁻", "KNFST⁻", "kernel mean", "linear",
+    ]  # fmt: skip
+
+
+def test_table_marks_ties_and_flags(rows):
+    table = Rerun(rows_of_the_family(rows), "pure")
+    shown = full_tables(table)["here"]
+    assert list(shown.columns) == ["ℓp", "ℓ1", "ℓ2", "KPCA"] and "Concordia16 (D4) †" in shown.index
+    text = layout.table_html(shown, "a & b", formats="{:.1f}", best=True)
+    assert text.count("<strong>61.5</strong>") == 2, "lp and KPCA tie on D1"
+    assert "<caption>a &amp; b</caption>" in text and "<details" not in text
+    folded = layout.table_html(shown, "all", fold=True)
+    assert folded.startswith('<details class="table"><summary>all</summary>')
+    assert layout.flag_notes(rows).startswith("† D4:")
+    assert layout.flag_notes(rows[rows["dataset"] == "D1"]).startswith("No row")
+
+
+def rows_of_the_family(rows):
+    """The same rows with l2, one point below l1."""
+    lower = rows[rows["method"] == "l1-SVDD"].assign(method="l2-SVDD")
+    return pd.concat([rows, lower.assign(auc=lower["auc"] - 1.0)])
+
+
+def test_numbers_of_a_table_have_true_minus_signs_and_words_are_told_apart():
+    found = ["+0.1 (−0.1 to +0.3)", ""]
+    table = pd.DataFrame({"x": [-1.25, np.nan], "says": ["higher", "p = 2"], "gain": found})
+    text = layout.table_html(table, "t", formats={"x": "{:+.1f}"})
+    assert "<td>−1.2</td>" in text and "<td>–</td>" in text
+    assert '<td class="word">higher</td>' in text and '<td class="word">p = 2</td>' in text
+    assert "<td>+0.1 (−0.1\u00a0to\u00a0+0.3)</td>" in text, "an interval breaks before its bracket"
+
+
+def test_data_sets_are_named_beside_their_number():
+    assert layout.set_label("D1") == "Iris (D1)"
+    assert layout.set_label("D20") == "Fashion-MNIST (D20)" and layout.set_label("mine") == "mine"
+    assert layout.in_order(["D10", "mine", "D2"]) == ["D2", "D10", "mine"]
+    assert figures.colour_of("lp-SVDD-") == figures.colour_of("ℓp − ℓ1")
+    assert figures.colour_of("l1-SVDD") != figures.colour_of("GP")
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_figures_show_every_line_of_their_table(rows, narrow):
+    pairs = {"ℓp − ℓ1": ("lp-SVDD", "l1-SVDD"), "ℓp − KPCA": ("lp-SVDD", "KPCA")}
+    table = as_table(compare(rows, pairs))
+    ax = figures.interval_figure(table, "points", short=str.upper)(narrow).axes[0]
+    shown = [tick.get_text() for tick in ax.get_yticklabels()]
+    assert shown == [name.upper() if narrow else name for name in pairs]
+    assert ax.get_xlabel() == "points"
+    two = {"a": table, "b": table.assign(printed=1.0)}
+    figure = figures.interval_figure(two, "points", above=True, margin=True)(narrow)
+    assert len(figure.axes) == 2 and len(figure.legends) == 1
+    assert bool(figure.axes[0].texts) == narrow, "names above their line on a phone"
+    means = pd.DataFrame({"printed": [1.0, 2.0], "here": [2.0, 3.0]}, index=["ℓp", "GP"])
+    ax = figures.dumbbell_figure(means, "rank", band=(1.0, 2.0))(narrow).axes[0]
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["ℓp", "GP"]
+    off = pd.DataFrame({"ℓp": [1.0, 30.0], "GP": [np.nan, 2.0]}, index=["D1", "D2"])
+    ax = figures.dots_figure(off, "off", far=20)(narrow).axes[0]
+    assert [text.get_text() for text in ax.texts] == ["D2"]
+    cells = pd.DataFrame([[1.0, 2.0]], index=[1.0323], columns=[0.1, 1.0])
+    axes = figures.heat_figure({"x": cells, "y": cells}, fmt=["{:.0f}", "{:.1f}"])(narrow).axes
+    assert [t.get_text() for t in axes[1].texts] == ["1.0", "2.0"]
+    assert axes[0].get_yticklabels()[0].get_text() == "32/31", "exponents are stored rounded"
+    plt.close("all")
+
+
+def test_labels_keep_their_distance_and_order():
+    values = np.array([3.0, 1.0, 1.1, 1.05])
+    places = figures.spaced(values, 0.5)
+    assert np.diff(np.sort(places)).min() >= 0.5 - 1e-6
+    assert (np.argsort(places) == np.argsort(values)).all()
+
+
+def test_runs_are_named_or_said_to_be_absent(tmp_path, monkeypatch):
+    monkeypatch.setenv("LPSVDD_RESULTS", str(tmp_path))
+    assert "no stored run" in layout.runs(["pure"]).loc["results/pure.csv", "run"]
+    stored = {
+        "git_commit": "0123456789abcdef", "date": "2026-01-02", "python": "3.11", "cores": 2,
+        "processor": "a processor", "packages": {"numpy": "2", "scipy": "1"},
+        "signature": {"computation": "7"},
+    }  # fmt: skip
+    (tmp_path / "pure.provenance.json").write_text(json.dumps(stored))
+    table = pd.DataFrame(
+        {"dataset": ["D1"], "method": "GP", "trial": 0, "auc": 50.0, "seconds": 1.0}
+    )
+    table.assign(flag="", params="", status="").to_csv(tmp_path / "pure.csv", index=False)
+    assert layout.computed_here("pure", table) == ""
+    other = pd.concat([table, table.assign(auc=60.0)])
+    assert layout.computed_here("pure", other).startswith("1 of 2 rows shown are stored")
+    line = layout.runs(["pure"]).loc["results/pure.csv"]
+    assert list(line) == ["2026-01-02", "012345678", "7", "3.11", "a processor, 2 cores"]
+
+
+def test_a_run_with_uncommitted_changes_says_so() -> None:
+    assert layout.commit_text("0123456789abcdef") == "`012345678`"
+    assert layout.commit_text("0123456789abcdef+changes").endswith("with uncommitted changes")
+
+
+def test_names_of_close_points_do_not_overlap():
+    fig, ax = plt.subplots(figsize=(3, 3))
+    ax.set(xlim=(0, 100), ylim=(0, 100))
+    names = ["D1", "D13", "D19", "D7", "D20"]
+    figures.name_points(ax, names, [90, 91, 89, 90, 20], [70, 70.5, 69, 71, 20])
+    fig.canvas.draw()
+    boxes = [text.get_window_extent() for text in ax.texts]
+    assert sorted(text.get_text() for text in ax.texts) == sorted(names)
+    for i, one in enumerate(boxes):
+        for other in boxes[:i]:
+            assert not one.shrunk(0.9, 0.9).overlaps(other)
