@@ -1,8 +1,5 @@
-r"""Where the gain comes from: the same range for every p (H1), support vectors, the choice of p.
+r"""Where the gain comes from: support vectors, and the choice of p.
 
-* ``fair_grid``: kernel mean, l1, l2 and lp on the paper's grid and on the nu grid. The column
-  ``rank_correlation`` is Spearman's correlation of the chosen cell's scores with those of the
-  kernel mean over the evaluated rows: 1 means the contestant ranks as the kernel mean does.
 * ``support``: share of support vectors and R^2 at the certified optimum of each grid cell.
 * ``choice_of_p``: lp with p and c tuned against each fixed p with c tuned, same splits.
 """
@@ -11,57 +8,17 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from scipy.stats import spearmanr
 
 from lpsvdd.solver import solve_path
-from replication.methods.grids import NUS
 from replication.paper import COSTS, EXPONENTS
 from replication.protocol import Task
 from replication.store import Row
-from replication.studies.common import (
-    LARGE_NUS,
-    contestant_rows,
-    is_feasible,
-    mean_cell,
-    nu_path,
-    paper_path,
-)
+from replication.studies.common import contestant_rows, is_feasible, paper_path
 from replication.studies.study import GRID, study
-from replication.trial import chosen, judge, outcome, prepare
+from replication.trial import judge, prepare
 
 SUPPORT_LEVEL = 1e-6
 """A multiplier counts as zero below this share of the largest one."""
-
-
-@study(
-    "Does lp beat l1 and l2 when all range from the hard ball to the kernel mean?",
-    parameters=GRID | {"nu": NUS, "nu_large": LARGE_NUS},
-)
-def fair_grid(task: Task) -> list[Row]:
-    """Rows of seven contestants on one split."""
-    trial = prepare(task)
-    problem = trial.kernels
-    lp_paper, lp_nu = paper_path(problem), nu_path(problem)
-    contestants = {
-        "kernel mean": [mean_cell(problem)],
-        "l1, paper's grid": paper_path(problem, [1.0]),
-        "l1, nu grid": nu_path(problem, [1.0]),
-        "l2, paper's grid": [cell for cell in lp_paper if cell.params["p"] == 2.0],
-        "l2, nu grid": [cell for cell in lp_nu if cell.params["p"] == 2.0],
-        "lp, paper's grid": lp_paper,
-        "lp, nu grid": lp_nu,
-    }
-    rows, reference = [], None
-    for name, cells in contestants.items():
-        best = chosen(judge(trial, cells))
-        reference = best if reference is None else reference  # the kernel mean comes first
-        agreement = None if best is None else spearmanr(best.scores, reference.scores).statistic
-        rows.append(
-            {"dataset": task.dataset, "trial": task.trial, "contestant": name}
-            | outcome(best)
-            | {"rank_correlation": None if agreement is None else round(float(agreement), 4)}
-        )
-    return rows
 
 
 def summarise_support(rows: pd.DataFrame) -> pd.DataFrame:

@@ -14,6 +14,9 @@ there C = 1/(n share). So every p has forty cells: ``SHARES`` and ``BEYOND`` for
 for p = 1. ``matched_sparsity`` measures what the cells are: the share outside that was reached, the
 support vectors, and how far the first cell is from the hard ball and the last from the mean.
 
+An earlier study, ``fair_grid``, gave every p a grid of nu = 1/(p n c) that stops short of the mean
+for large p; it had shown the same answer on the same tables, and ``common_range`` replaces it.
+
 * ``common_range``: every fixed p, lp with as many cells, the weighted methods with as many, and
   what tests the mechanism of H1, on the same splits.
 * ``matched_sparsity``: support vectors at the same share outside.

@@ -184,7 +184,6 @@ def test_waveforms_take_the_class_named():
 def test_every_study_of_p_has_a_plan():
     tables = " ".join(path.read_text(encoding="utf-8") for path in PLANS.glob("*.md"))
     new = set(STUDIES) - {
-        "fair_grid",
         "support",
         "choice_of_p",
         "preparation",
