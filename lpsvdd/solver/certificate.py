@@ -13,8 +13,8 @@ delta = 2 eps max k_ii (1 + sum |g|), g the coefficients of the centre, and ||a|
 eps max k_ii (sum |g|)^2. The latter moves all distances alike, and with them R2. The former may
 move each one, and where costs are steep a slack that is too large by delta is what P is made of. So
 P is computed once more with every slack delta larger, at the best of three R2: what that adds is
-what rounding may hide. For ordinary problems it is 1e-14. Where it is more than HIDDEN (points far from
-the origin, tight clusters, huge multipliers) it belongs to the gap, and no tolerance is met.
+what rounding may hide. For ordinary problems it is 1e-14. Where it is more than HIDDEN (points far
+from the origin, tight clusters, huge multipliers) it belongs to the gap, and no tolerance is met.
 
 **Centres in coordinates.** For any (w, b), and alpha with y'alpha = 1,
 

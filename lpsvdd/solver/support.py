@@ -41,7 +41,7 @@ MOST_PRODUCTS = 60  # with K, for one step by conjugate gradients
 HALVINGS = 4
 DROPS = 5  # solves of one step (p > 1), each without those whose multipliers became negative
 DAMPING = 100.0  # of a step, times the gap: without it the support of a smooth kernel flickers
-DIGITS = 1e-14  # a gap at which nothing is left to polish
+DIGITS = 1e-14  # a gap that is rounding
 
 
 def newton_on_support(
@@ -52,7 +52,7 @@ def newton_on_support(
     preconditioner = _Preconditioner(problem)
     while n_iter < min(max_iter, MOST_STEPS) and since_best < PATIENCE:
         if best.gap <= tol:
-            if polish == 0 or best.gap <= DIGITS:
+            if polish == 0:
                 break
             polish -= 1
         try:
@@ -64,7 +64,7 @@ def newton_on_support(
             break
         value = moved
         since_best = 0 if value.gap < 0.95 * best.gap else since_best + 1
-        if value.gap < best.gap:
+        if value.gap < max(best.gap, DIGITS):  # where gaps are rounding, the later one is better
             best = value
     return best, n_iter
 
