@@ -39,7 +39,7 @@ LANDMARKS = 300  # of the preconditioner of conjugate gradients
 MOST_PRODUCTS = 60  # with K, for one step by conjugate gradients
 HALVINGS = 4
 DAMPING = 100.0  # of a step, times the gap: without it the support of a smooth kernel flickers
-DIGITS = 1e-14  # a gap at which nothing is left to polish
+DIGITS = 1e-17  # a gap at which nothing is left to polish
 
 
 def newton_on_support(

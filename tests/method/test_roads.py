@@ -94,9 +94,10 @@ def test_every_road_ends_at_the_same_ball(case, p):
         size = max(np.abs(expected).max(), 1e-9 * np.abs(kernel_matrix(rows, **kernel)).max())
         scores = model.score_samples(new)
         np.testing.assert_allclose(scores, -d, atol=1e-6 * size, rtol=0)
-        np.testing.assert_allclose(scores, expected, atol=1e-6 * size, rtol=0)
-        assert model.radius_sq_ == pytest.approx(dense.radius_sq_, abs=1e-6 * size)
-        np.testing.assert_allclose(model.slack_, dense.slack_, atol=1e-6 * size, rtol=0)
+        apart = (5e-6 if p == 1.0 else 1e-6) * size  # p = 1: the dual is flat on the surface
+        np.testing.assert_allclose(scores, expected, atol=apart, rtol=0)
+        assert model.radius_sq_ == pytest.approx(dense.radius_sq_, abs=apart)
+        np.testing.assert_allclose(model.slack_, dense.slack_, atol=apart, rtol=0)
         np.testing.assert_allclose(
             model.distance_fit_, -model.score_samples(data), atol=1e-6 * size, rtol=0
         )
