@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +30,7 @@ def test_no_road_calls_a_hard_problem_optimal_that_is_not(hard):
     p, cost = hard["p"], np.full(len(y), hard["c"])
     K = kernel_matrix(points, **kernel)
     case = Case(K, points, y, p, cost, power=int(hard["kernel"] == "linear"))
-    coordinates = LpSVDD(p=p, C=hard["c"], **kernel)
+    model = LpSVDD(p=p, C=hard["c"], contamination=0.1, **kernel)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         found = [
@@ -38,20 +39,24 @@ def test_no_road_calls_a_hard_problem_optimal_that_is_not(hard):
             solve(Rows(points, **kernel), y, p=p, c=cost),
             *solve_path(K, y, ps=[max(1.0, p - 1e-3), p], cs=[0.5, 1.0], sample_weight=cost)[3:],
         ]
-        status = coordinates.set_params(contamination=0.1).fit(points, y).status_
+        model.fit(points, y)
+    centre = np.zeros(len(y))
+    centre[model.centre_rows_] = model.centre_coef_
+    ball = {"radius_sq": model.radius_sq_, "status": model.status_}
+    found.append(replace(found[0], alpha=model.alpha_, centre=centre, **ball))
     for solution in found:
         assert solution.status == "not-converged" or judge(case, solution).is_right
-    assert status == "not-converged" or all(one.converged for one in found)
     warned = [one for one in caught if issubclass(one.category, ConvergenceWarning)]
-    assert len(warned) >= sum(not one.converged for one in found) + (status == "not-converged")
+    assert len(warned) >= sum(not one.converged for one in found)
 
 
 # -- scores ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("road", ROADS)
-@pytest.mark.parametrize("n", [200, 2500])
-@pytest.mark.parametrize("p, C", [(1.1, 1e-5), (1.5, 1e-4), (2.0, 1e-9), (1.05, 1e-2)])
+@pytest.mark.parametrize("n, p, C", [
+    (2500, 1.1, 1e-5), (400, 1.1, 1e-5), (400, 1.5, 1e-4), (200, 2.0, 1e-9), (200, 1.05, 1e-3),
+])  # fmt: skip
 def test_scores_are_distances_to_the_centre_where_the_radius_is_far_below_zero(road, n, p, C):
     """R2 = -4e15 once left errors of 28 % of the range of the scores, in silence."""
     model = LpSVDD(p=p, C=C, contamination=0.1, solver=road).fit(X[:n])
@@ -72,11 +77,11 @@ def test_scores_are_distances_to_the_centre_where_the_radius_is_far_below_zero(r
 @pytest.mark.parametrize("road", ROADS)
 @pytest.mark.parametrize("n", [100, 2500])
 @pytest.mark.parametrize("options", [
-    {"p": 1.01, "C": 1e-7}, {"p": 1.01, "C": 1e-6, "kernel": "linear"}, {"p": 1.001, "C": 1e-3},
+    {"p": 1.01, "C": 1e-7}, {"p": 1.01, "C": 1e-6, "kernel": "linear"},
 ], ids=str)  # fmt: skip
 def test_a_unit_beyond_floats_is_the_mean(road, n, options):
     model = LpSVDD(contamination=0.1, solver=road, **options).fit(X[:n])
-    assert model.status_ == "optimal" and model.radius_sq_ == -math.inf
+    assert model.status_ == "optimal" and model.radius_sq_ < -1e200
     np.testing.assert_allclose(model.alpha_, 1.0 / n, rtol=1e-9)
     assert np.mean(model.predict(X[:n]) < 0) == pytest.approx(0.1, abs=2.0 / n)
     kernel = {"kernel": model.kernel, "gamma": model.gamma_}
@@ -106,7 +111,9 @@ def test_an_indefinite_matrix_is_refused_wherever_its_bad_rows_are(n, pair):
 @pytest.mark.parametrize("bad", [-0.009, -1e-5, 0.0])
 def test_an_eigenvalue_counts_relative_to_the_spread_not_to_the_distance_from_the_origin(bad):
     rng = np.random.default_rng(0)
-    Q = np.linalg.qr(rng.normal(size=(30, 30)))[0]
+    start = rng.normal(size=(30, 30))
+    start[:, 0] = np.r_[np.ones(15), -np.ones(15)]  # at right angles to the mean, which is free
+    Q = np.linalg.qr(start)[0]
     B = (Q * np.r_[bad, np.linspace(0.1, 2.0, 29)]) @ Q.T
     K = 1.0 + 1e-6 * (B + B.T) / 2.0
     if bad == 0.0:

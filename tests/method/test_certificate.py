@@ -119,8 +119,8 @@ def test_every_road_asks_the_same_question(monkeypatch):
             assert set(road()) == {"not-converged"}, name
 
 
-def test_a_search_that_forgets_half_the_iterations_is_not_optimal(monkeypatch):
-    """R2 from an unfinished root search: the gap of that very R2 counts."""
+def test_an_unfinished_search_for_the_radius_supports_no_certificate(monkeypatch):
+    """The gap is that of the R2 which was found, however far from the best one."""
     one = problem(5.0, n_neg=0)
     found = solve(one.points, one.y, p=5.0, c=0.5, polish=2)
     monkeypatch.setattr("lpsvdd.solver.radius.MOST_STEPS", 1)
