@@ -36,7 +36,8 @@ def test_optimal_means_within_the_tolerance(p, n_neg):
     X, y = points(60, n_neg)
     K = kernel_matrix(X, gamma=0.3)
     ratios = []
-    for tol, max_iter, c in itertools.product((1e-3, 1e-5, 1e-7, 1e-9), range(1, 14), (0.1, 0.3)):
+    limits = (*range(1, 14), 60)
+    for tol, max_iter, c in itertools.product((1e-3, 1e-5, 1e-7, 1e-9), limits, (0.1, 0.3)):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             found = solve(K, y, p=p, c=c, tol=tol, max_iter=max_iter)
