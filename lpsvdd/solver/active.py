@@ -72,6 +72,10 @@ def minimise(
     the search begins again without it. ``polish`` asks for further iterations once ``tol`` is met:
     the gap is quadratic in the error of alpha.
     """
+    if problem.inv_scale == 0.0:  # the unit is beyond floats: the limit c -> 0
+        return problem.evaluate(problem.feasible(problem.weighted_mean())), 0
+    if problem.is_boxed:  # a further step tells support vectors from what the barrier left
+        polish = max(polish, 1)
     with np.errstate(all="ignore"):  # a step into overflow is refused, not warned about
         search = _Rounds(problem, tol, max_iter, polish, report)
         value = search.run(start)

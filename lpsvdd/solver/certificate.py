@@ -32,7 +32,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.linalg import svd
+from scipy.linalg import lstsq, svd
 
 from lpsvdd.solver.points import EPS
 from lpsvdd.solver.problem import Problem, Value
@@ -191,4 +191,7 @@ def centres_of(problem: Problem, alpha: np.ndarray) -> list[np.ndarray]:
     right[n:] = w * math.sqrt(2.0) * math.exp(-log_unit)
     if not (np.isfinite(left).all() and np.isfinite(right).all()):
         return [w / unit]
-    return [w / unit, np.linalg.lstsq(left, right, rcond=None)[0][:r] / unit]
+    # Weights range over many decades: rows in descending order as in ``newton.QRSystem``, and by SVD.
+    order = np.argsort(-np.abs(left).max(axis=1), kind="stable")
+    solved = [lstsq(left[order], right[order], lapack_driver=d)[0] for d in ("gelsy", "gelsd")]
+    return [w / unit, *(x[:r] / unit for x in solved)]
