@@ -9,9 +9,9 @@ and up to 120 points.
 
 A problem is solved by ``solve`` from its matrix, a hostile one from its points too (``Rows``, or
 ``Coordinates`` for the linear kernel: what the estimators give to the solver); every fourth is also
-the corner of a grid for ``solve_path``. What calls itself optimal is judged by ``fuzz_judge``. Asked
-for: no exception, nothing wrong, a warning with each that is not converged, and at most one in a
-hundred of those (but for the hostile kinds, where doubles cannot hold the answer).
+the corner of a grid for ``solve_path``. What calls itself optimal is judged by ``fuzz_judge``.
+Asked for: no exception, nothing wrong, a warning with each that is not converged, and at most one in
+a hundred of those (but for the hostile kinds, where doubles cannot hold the answer).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -188,16 +189,16 @@ def _from_points(one: Problem) -> tuple[Case, Any]:
 def outcomes(one: Problem) -> list[dict[str, Any]]:
     """What became of the problem: one row, and one a cell where it was the corner of a grid."""
     case = one.case
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        rows = [_outcome(one, case, "single", lambda: solve(case.K, case.y, p=case.p, c=one.c))]
-        rows[0]["warned"] = any(issubclass(w.category, ConvergenceWarning) for w in caught)
+    roads = {"single": (case, case.K)}
     if one.options is not None:
+        roads["points"] = _from_points(one)
+    rows = []
+    for road, (judged, points) in roads.items():
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            seen, points = _from_points(one)
-            rows += [_outcome(one, seen, "points", lambda: solve(points, case.y, p=case.p, c=one.c))]
-            rows[1]["warned"] = any(issubclass(w.category, ConvergenceWarning) for w in caught)
+            row = _outcome(one, judged, road, partial(solve, points, case.y, p=case.p, c=one.c))
+        row["warned"] = any(issubclass(w.category, ConvergenceWarning) for w in caught)
+        rows.append(row)
     if one.number % 4 == 0 and np.ndim(one.c) == 0:
         rows += _path_outcomes(one)
     return rows
