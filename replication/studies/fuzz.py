@@ -10,8 +10,8 @@ and up to 120 points.
 A problem is solved by ``solve`` from its matrix, a hostile one from its points too (``Rows``, or
 ``Coordinates`` for the linear kernel: what the estimators give to the solver); every fourth is also
 the corner of a grid for ``solve_path``. What calls itself optimal is judged by ``fuzz_judge``.
-Asked for: no exception, nothing wrong, a warning with each that is not converged, and at most one in
-a hundred of those (but for the hostile kinds, where doubles cannot hold the answer).
+Asked for: no exception, nothing wrong, a warning with each that is not converged, and at most one
+in a hundred of those (but for the hostile kinds, where doubles cannot hold the answer).
 """
 
 from __future__ import annotations
