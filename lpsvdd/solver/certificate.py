@@ -36,13 +36,11 @@ from scipy.linalg import svd
 
 from lpsvdd.solver.points import EPS
 from lpsvdd.solver.problem import Problem, Value
-from lpsvdd.solver.radius import TINY
+from lpsvdd.solver.radius import LOG_MAX, TINY
 
 EQUALITY = 1e-10  # y'alpha = 1 is asked for relative to sum alpha, the size of what is added up
 ROUNDING = 1e-11  # what rounding may take from a gap of zero
-HIDDEN = 1e-7  # what rounding may hide of a gap without being counted
-FORGIVEN = 1e-2  # share of what an error of all distances does to P where R2 does not follow
-STEEP = 1.1  # exponent up to which multipliers beyond doubles cannot be repaired (``repaired``)
+HIDDEN = 1e-5  # what rounding may hide of a gap, at worst, without being counted
 RELATIVE = 1e-12  # to which every multiplier is taken to be known
 OPTIMAL, RADIUS_ZERO, NOT_CONVERGED = "optimal", "radius-zero", "not-converged"
 
@@ -69,23 +67,24 @@ def certified_gap(problem: Problem, value: Value) -> float:
     return value.gap if hidden <= HIDDEN else value.gap + hidden
 
 
+@np.errstate(all="ignore")
 def allowance(problem: Problem, value: Value) -> float:
     """What rounding may hide of P - D (module docstring), scaled."""
     coefficients = value.alpha if value.coefficients is None else value.coefficients
     total = float(np.abs(coefficients).sum())
     unit = EPS * max(problem.points.size, float(problem.points.diag.max())) * problem.inv_scale
     delta, common = 2.0 * unit * (1.0 + total), unit * total * total
-    if problem.p < STEEP:  # directions of K below its rounding are not in the coordinates
-        common = unit * float(value.alpha.sum()) * float(value.alpha.sum())
-    if not problem.has_negatives:  # R2 + delta makes up for all of it
-        return delta + common
-    larger = value.signed + delta
-    values = [
-        shift + problem.penalty(larger - problem.y * shift) for shift in (0.0, delta, -delta)
-    ]
-    penalty = problem.penalty(value.signed)
-    moved = problem.penalty(value.signed + common) - penalty  # with the R2 that is returned
-    return max(min(values) - penalty, 0.0) + max(common, FORGIVEN * moved)
+
+    def terms(move) -> np.ndarray:
+        slack = value.signed + move
+        exponent = problem.log_rate + problem.p * np.log(np.maximum(slack, TINY))
+        return np.exp(np.minimum(exponent, LOG_MAX)) / problem.p - value.alpha * move
+
+    still = terms(0.0)
+    each = np.maximum(terms(delta), terms(-delta)) - still
+    shifts = (problem.y * common, -problem.y * common)
+    together = max(float((terms(shift) - still).sum()) for shift in shifts)
+    return float(each.sum()) + together
 
 
 # -- centres in coordinates -----------------------------------------------------------------------
@@ -118,6 +117,8 @@ def evaluate_centre(
 @np.errstate(all="ignore")
 def with_coefficients(problem: Problem, value: Value, centre: np.ndarray) -> Value:
     """The value of the coefficients that stand for a centre, with distances from the kernel."""
+    if not np.isfinite(centre).all():
+        return value._replace(excess=math.inf)
     g = problem.points.features.coefficients(centre)
     k_g = problem.kernel_times(g)
     norm_sq = float(g @ k_g)
