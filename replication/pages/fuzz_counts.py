@@ -7,7 +7,7 @@ import pandas as pd
 from replication.pages import Facts
 
 SHOWN = {
-    "kernel": "kernel",
+    "kernel": "kernel or kind",
     "negatives": "negatives",
     "solutions": "solutions",
     "optimal": "optimal",

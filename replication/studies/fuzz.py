@@ -10,8 +10,8 @@ and up to 120 points.
 A problem is solved by ``solve`` from its matrix, a hostile one from its points too (``Rows``, or
 ``Coordinates`` for the linear kernel: what the estimators give to the solver); every fourth is also
 the corner of a grid for ``solve_path``. What calls itself optimal is judged by ``fuzz_judge``.
-Asked for: no exception, nothing wrong, a warning with each that is not converged, and at most one
-in a hundred of those (but for the hostile kinds, where doubles cannot hold the answer).
+Asked for: no exception, nothing wrong, a warning with each that is not converged, and few of those:
+one in 200, or 15 in 100 of the hostile ones, where doubles often cannot hold the answer.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ KERNELS = ("rbf", "linear", "poly", "rank one", "identity")
 HOSTILE = ("tight clusters", "far from the origin", "both labels", "wide Gaussian")
 DECADES = (-8.0, 8.0)  # of the costs
 SEED = 20_260_726
-NOT_CONVERGED_AT_MOST = 0.01
+NOT_CONVERGED_AT_MOST = {"plain": 0.005, "hostile": 0.15}  # shares of the solutions
 COLUMNS = (
     "kernel", "negatives", "solutions", "optimal", "radius_zero", "not_converged", "unwarned",
     "exceptions", "wrong", "in_features", "judged_exactly", "largest_gap",
@@ -144,9 +144,7 @@ def _hostile(number: int, rng: np.random.Generator) -> Problem:
         y[rng.integers(n)] = 1.0
     options, power, shift = _hostile_kernel(kind, X, rng)
     K = kernel_matrix(X, **options)
-    p = (
-        float(rng.choice(EXPONENTS)) if rng.random() < 0.4 else 1.0 + 10.0 ** rng.uniform(-6, 2)
-    )
+    p = float(rng.choice(EXPONENTS)) if rng.random() < 0.4 else 1.0 + 10.0 ** rng.uniform(-6, 2)
     decades = DECADES if rng.random() < 0.5 else (-3.0, 3.0)
     c: float | np.ndarray = float(10.0 ** rng.uniform(*decades))
     if rng.random() < 0.2:
@@ -257,6 +255,13 @@ def run(numbers: Iterable[int], *, seed: int = SEED, progress: bool = False) -> 
     )
 
 
+def not_converged(rows: pd.DataFrame) -> dict[str, float]:
+    """Their share among the solutions of plain and of hostile problems."""
+    stopped, hostile = rows["status"] == "not-converged", rows["kernel"].isin(HOSTILE)
+    parts = {"plain": stopped[~hostile], "hostile": stopped[hostile]}
+    return {name: float(part.mean()) if len(part) else 0.0 for name, part in parts.items()}
+
+
 def summary(rows: pd.DataFrame) -> pd.DataFrame:
     """Counts by kernel, or kind if hostile, and presence of negatives (COLUMNS)."""
     rows = rows.assign(
@@ -292,6 +297,7 @@ def save(table: pd.DataFrame, path: Path, problems: int) -> None:
             "seed": SEED,
             "exponents": list(EXPONENTS),
             "decades": list(DECADES),
-            "points": MOST_POINTS,
+            "points": [MOST_POINTS, MANY_POINTS],
+            "hostile": list(HOSTILE),
         },  # fmt: skip
     )
