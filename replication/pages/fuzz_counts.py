@@ -7,7 +7,7 @@ import pandas as pd
 from replication.pages import Facts
 
 SHOWN = {
-    "kernel": "kernel or kind",
+    "kernel": "kernel",
     "negatives": "negatives",
     "solutions": "solutions",
     "optimal": "optimal",
