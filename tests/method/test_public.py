@@ -7,7 +7,17 @@ import inspect
 import pytest
 
 import lpsvdd
-from lpsvdd import LpSVDD, LpSVDDCV, bounds, conformal, datasets, reference, solve, solve_path, weights
+from lpsvdd import (
+    LpSVDD,
+    LpSVDDCV,
+    bounds,
+    conformal,
+    datasets,
+    reference,
+    solve,
+    solve_path,
+    weights,
+)
 
 KEYWORDS = {
     LpSVDD: ["p", "C", "C_neg", "nu", "kernel", "gamma", "degree", "coef0", "surface",
