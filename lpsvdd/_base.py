@@ -11,6 +11,7 @@ One sign convention throughout, scikit-learn's: a higher score is more normal,
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from typing import ClassVar
 
@@ -82,6 +83,13 @@ class KernelOneClass(KernelInput, OutlierMixin, BaseEstimator):
         self
         """
         return self._replace_by(lambda model: model._fit(X, y, None))
+
+    def __setstate__(self, state):
+        """Of a model saved before a parameter existed that parameter has its default."""
+        super().__setstate__(state)
+        for name, parameter in inspect.signature(type(self)).parameters.items():
+            if not hasattr(self, name):
+                setattr(self, name, parameter.default)
 
     def _replace_by(self, fit):
         """Fit a fresh copy, then become it: a fit that fails leaves the model as it was."""

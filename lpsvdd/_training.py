@@ -127,10 +127,9 @@ class Training:
         if self.K is not None:
             return Gram.check(self.K if n == self.n else self.K[np.ix_(kept, kept)])
         blocks = blocks_of(self.X, None if n == self.n else kept)
-        if not callable(model.kernel):
-            look = blocks.take(sample_of(n, LOOK))
-            if n > SMALL or model.kernel != "rbf":
-                warn_of_collapse(look, kernel_matrix(look, **self.options))
+        look = blocks.take(sample_of(n, LOOK))
+        if not callable(model.kernel) and (n > SMALL or model.kernel != "rbf"):
+            warn_of_collapse(look, kernel_matrix(look, **self.options))
         if self.solver == "landmarks":
             chart = self._chart(model, blocks, look)
             return LandmarkPoints(blocks, chart, self.options)

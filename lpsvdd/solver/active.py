@@ -31,6 +31,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+from sklearn.svm import OneClassSVM
 
 from lpsvdd.solver.certificate import (
     certified_gap,
@@ -71,6 +72,10 @@ def minimise(
     the search begins again without it. ``polish`` asks for further iterations once ``tol`` is met:
     the gap is quadratic in the error of alpha.
     """
+    if problem.inv_scale == 0.0:  # the unit is beyond floats: the limit c -> 0
+        return problem.evaluate(problem.feasible(problem.weighted_mean())), 0
+    if problem.is_boxed:  # a further step tells support vectors from what the barrier left
+        polish = max(polish, 1)
     with np.errstate(all="ignore"):  # a step into overflow is refused, not warned about
         search = _Rounds(problem, tol, max_iter, polish, report)
         value = search.run(start)
@@ -109,6 +114,8 @@ class _Rounds:
             value = problem.evaluate(problem.feasible(start))
         elif is_small:
             value = problem.evaluate(problem.feasible(problem.weighted_mean()))
+        elif _is_one_class_machine(problem):
+            value = self._from_libsvm()
         else:
             value = self._from_sample()
         if isinstance(problem.points, (Gram, Rows)) and (not is_small or start is not None):
@@ -144,6 +151,24 @@ class _Rounds:
             if since_best > 0 and problem.is_boxed:
                 self.free *= 2
         return best
+
+    def _from_libsvm(self) -> Value:
+        """p = 1 without negatives and a constant k_ii is the one-class machine of libsvm.
+
+        Its answer has four digits or so, and the points at the bound; the certificate is ours.
+        Where half of the points are on the surface this is ten times quicker than a sample.
+        """
+        problem, points = self.problem, self.problem.points
+        if isinstance(points, Rows):
+            options, X = {"gamma": points.options["gamma"]}, points.X
+        else:
+            options, X = {"kernel": "precomputed"}, points.K
+        machine = OneClassSVM(nu=1.0 / problem.total_cost, tol=1e-5, **options)
+        machine.fit(X, sample_weight=problem.cost * (problem.n / problem.total_cost))
+        alpha = np.zeros(problem.n)
+        alpha[machine.support_] = machine.dual_coef_[0] / machine.dual_coef_.sum()
+        alpha = np.where(alpha > (1.0 - SNAP) * problem.cost, problem.cost, alpha)
+        return problem.evaluate(problem.feasible(alpha))
 
     def _from_sample(self) -> Value:
         """The value of the centre of a sample, costs scaled to the same total."""
@@ -241,6 +266,16 @@ class _Rounds:
         whole = value.alpha.copy()
         whole[rows] = _balanced(alpha, cost, y, m, ~high & (alpha > 0.0))
         return problem.evaluate(whole)
+
+
+def _is_one_class_machine(problem: Problem) -> bool:
+    """Whether libsvm solves it: p = 1, no negatives, a kernel with constant k_ii."""
+    points = problem.points
+    if not problem.is_boxed or problem.has_negatives:
+        return False
+    if isinstance(points, Rows):
+        return points.options["kernel"] == "rbf"
+    return isinstance(points, Gram) and bool(np.ptp(points.diag) <= 1e-12 * points.size)
 
 
 def solve_part(

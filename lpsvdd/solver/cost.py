@@ -4,7 +4,8 @@ For p > 1 the optimal centre and R2 move continuously with C, and R2 belongs to 
 
 .. math::
 
-    C p S(R^2) = 1, \qquad S(R^2) = \sum_{pos} w_i (d_i - R^2)_+^{p-1} - \text{the same of negatives}.
+    C p S(R^2) = 1, \qquad
+    S(R^2) = \sum_{pos} w_i (d_i - R^2)_+^{p-1} - \text{the same of negatives}.
 
 Let q be the radius that would leave the share nu outside for the distances at hand. Then
 C' = 1/(p S(q)) is the cost for which q is the best radius of *this* centre, and C' = C exactly
@@ -12,7 +13,8 @@ where R2 = q. So the search is for the root of r(log C) = log C' - log C, whose 
 q - R2: a fixed-point step first, then the secant, inside a bracket; every problem starts from the
 solution of the one before, the first at the cost that a sample of the points needs. Of all log C
 that leave the share outside the shortest binary fraction is taken, so that equivalent inputs
-(copies and weights) end at the same cost. At p = 1 nothing is searched: C = 1/(nu sum_pos w_i), the classical bound.
+(copies and weights) end at the same cost. At p = 1 nothing is searched: C = 1/(nu sum_pos w_i), the
+classical bound.
 
 **A crowd on the surface.** As C grows the ball becomes the hard one, and for p > 1 all that touch
 its surface have some slack, however small. Where they are more than nu (narrow kernels: often), no

@@ -52,7 +52,7 @@ class Value(NamedTuple):
     """A feasible alpha, its centre and their bounds, in scaled units.
 
     ``excess`` is P - D and ``signed`` y (d - R2), the positive part of which is the slack;
-    ``coefficients`` are those of the centre where they are not y * alpha, and ``norm_sq`` is ||a||^2.
+    ``coefficients`` are those of the centre where they are not y * alpha, ``norm_sq`` is ||a||^2.
     """
 
     alpha: np.ndarray

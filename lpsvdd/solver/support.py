@@ -12,13 +12,13 @@ at a pair (alpha_i, z_i) of that law they are
 and what is found names the next S. There is no barrier, so a good start ends in two to four
 factorisations of the size of S with all digits; a bad one is handed on to ``newton``.
 
-This is Newton's method for the dual: what becomes negative is dropped and the rest solved for again, who
-is found outside enters, and a line search on D makes it safe. For p = 1 D and z are zero and alpha_i = c_i on the points
-outside, B: with their coefficients fixed, 2 K_FF beta_F + 1 b = k_ii - 2 K_FB beta_B on the surface.
-Where the kernel is smooth K_SS is nearly singular, and a little of the gap on the diagonal damps
-the step. Where many points are support vectors D is large, and conjugate gradients need few
-products with K; they are preconditioned by 2 Z Z' + D, Z the coordinates of the points in the span
-of a few of them.
+This is Newton's method for the dual: what becomes negative is dropped and the rest solved for
+again, who is found outside enters, and a line search on D makes it safe. For p = 1 D and z are zero
+and alpha_i = c_i on the points outside, B: with their coefficients fixed,
+2 K_FF beta_F + 1 b = k_ii - 2 K_FB beta_B on the surface. Where the kernel is smooth K_SS is nearly
+singular, and a little of the gap on the diagonal damps the step. Where many points are support
+vectors D is large, and conjugate gradients need few products with K; they are preconditioned by
+2 Z Z' + D, Z the coordinates of the points in the span of a few of them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ MOST_PRODUCTS = 60  # with K, for one step by conjugate gradients
 HALVINGS = 4
 DROPS = 5  # solves of one step (p > 1), each without those whose multipliers became negative
 DAMPING = 100.0  # of a step, times the gap: without it the support of a smooth kernel flickers
-DIGITS = 1e-14  # a gap at which nothing is left to polish
+DIGITS = 1e-14  # a gap that is rounding
 
 
 def newton_on_support(
@@ -52,7 +52,7 @@ def newton_on_support(
     preconditioner = _Preconditioner(problem)
     while n_iter < min(max_iter, MOST_STEPS) and since_best < PATIENCE:
         if best.gap <= tol:
-            if polish == 0 or best.gap <= DIGITS:
+            if polish == 0:
                 break
             polish -= 1
         try:
@@ -64,7 +64,7 @@ def newton_on_support(
             break
         value = moved
         since_best = 0 if value.gap < 0.95 * best.gap else since_best + 1
-        if value.gap < best.gap:
+        if value.gap < max(best.gap, DIGITS):  # where gaps are rounding, the later one is better
             best = value
     return best, n_iter
 
@@ -110,6 +110,10 @@ def _step(problem: Problem, value: Value, preconditioner: _Preconditioner) -> Va
         rows, diagonal, right, solved = rows[kept], diagonal[kept], right[kept], solved[kept]
     new[rows] = np.clip(problem.y[rows] * solved, 0.0, cost[rows] if problem.is_boxed else None)
     new = problem.feasible(new)
+    if problem.is_boxed and np.count_nonzero(new) > np.count_nonzero(fixed) + np.count_nonzero(
+        free
+    ):
+        return None  # what was clipped had to go to points that are no support vectors
     dual, length = value.primal - value.excess, 1.0
     for _ in range(HALVINGS):
         moved = problem.evaluate(alpha + length * (new - alpha), value.radius_sq)

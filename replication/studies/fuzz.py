@@ -2,17 +2,24 @@
 
 Each problem is drawn from a seed and its number: 1 to 40 points (duplicates among them in a
 third), a kernel (Gaussian, linear, polynomial, of rank one, identity), labelled negatives in half,
-p from 1 and 1 + 1e-8 to 100, costs over 16 decades, one per sample in a fifth. It is solved by
-``solve``; every fourth is also the corner of a grid for ``solve_path``. What calls itself optimal
-is judged by ``fuzz_judge``. Asked for: no exception, nothing wrong, at most one in a hundred not
-converged, and a warning with each of those.
+p from 1 and 1 + 1e-8 to 100, costs over 16 decades, one per sample in a fifth. Four in ten are
+hostile to floats: tight clusters far apart, points far from the origin, few places that hold points
+of both labels, Gaussian kernels so wide that all their values are nearly one; p - 1 down to 1e-6,
+and up to 120 points.
+
+A problem is solved by ``solve`` from its matrix, a hostile one from its points too (``Rows``, or
+``Coordinates`` for the linear kernel: what the estimators give to the solver); every fourth is also
+the corner of a grid for ``solve_path``. What calls itself optimal is judged by ``fuzz_judge``.
+Asked for: no exception, nothing wrong, a warning with each that is not converged, and few of those:
+one in 200, or 15 in 100 of the hostile ones, where doubles often cannot hold the answer.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,20 +29,25 @@ from sklearn.exceptions import ConvergenceWarning
 from tqdm import tqdm
 
 from lpsvdd import solve, solve_path
+from lpsvdd.kernels import kernel_matrix
 from lpsvdd.solver import Solution
+from lpsvdd.solver.features import Coordinates
+from lpsvdd.solver.points import Rows, unit_of_length
 from replication.results import read_record, save_table
 from replication.store import ResultsError
 from replication.studies.fuzz_judge import Case, Verdict, judge
 
 MOST_POINTS = 40
+MANY_POINTS = 120  # of a hostile problem: above 60 the solver begins with some of them
 EXPONENTS = (
     1.0, 1.0 + 1e-8, 1.0 + 1e-4, 1.01, 32 / 31, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0,
 )  # fmt: skip
 KERNELS = ("rbf", "linear", "poly", "rank one", "identity")
+HOSTILE = ("tight clusters", "far from the origin", "both labels", "wide Gaussian")
 DECADES = (-8.0, 8.0)  # of the costs
 SEED = 20_260_726
 PROBLEMS = 10_000
-NOT_CONVERGED_AT_MOST = 0.01
+NOT_CONVERGED_AT_MOST = {"plain": 0.005, "hostile": 0.15}  # shares of the solutions
 COLUMNS = (
     "kernel", "negatives", "solutions", "optimal", "radius_zero", "not_converged", "unwarned",
     "exceptions", "wrong", "in_features", "judged_exactly", "largest_gap",
@@ -44,17 +56,26 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Problem:
-    """One problem: what ``Case`` needs, and the cost as it was drawn (a number or one each)."""
+    """One problem: what ``Case`` needs, and the cost as it was drawn (a number or one each).
+
+    ``kernel`` is one of KERNELS or the kind of a hostile problem; ``options`` are those of
+    ``kernel_matrix`` where the problem is also solved from its points.
+    """
 
     number: int
     kernel: str
     case: Case
     c: float | np.ndarray
+    options: dict[str, Any] | None = None
 
 
 def problem(number: int, seed: int = SEED) -> Problem:
-    """The problem of this number."""
+    """The problem of this number; those that end in 6 to 9 are hostile."""
     rng = np.random.default_rng([seed, number])
+    return _hostile(number, rng) if number % 10 >= 6 else _plain(number, rng)
+
+
+def _plain(number: int, rng: np.random.Generator) -> Problem:
     kernel = KERNELS[rng.integers(len(KERNELS))]
     n, d = int(rng.integers(1, MOST_POINTS + 1)), int(rng.integers(1, 6))
     X = rng.normal(size=(n, d))
@@ -103,13 +124,81 @@ def _points_and_kernel(
     return X, (X @ X.T + shift) ** power, power, shift
 
 
+def _hostile(number: int, rng: np.random.Generator) -> Problem:
+    kind = HOSTILE[rng.integers(len(HOSTILE))]
+    many = rng.random() < 0.05
+    n = int(rng.integers(61, MANY_POINTS + 1) if many else rng.integers(2, MOST_POINTS + 1))
+    d = int(rng.integers(1, 6))
+    X = rng.normal(size=(n, d))
+    if kind == "tight clusters":
+        centres = rng.normal(size=(int(rng.integers(2, 5)), d))
+        X = centres[rng.integers(len(centres), size=n)] + 10.0 ** rng.uniform(-12, -2) * X
+    elif kind == "both labels":
+        X = X[rng.integers(0, int(rng.integers(1, 2 + n // 3)), size=n)]
+    if rng.random() < 0.3:
+        X = X[rng.integers(0, n, size=n)]
+    X *= 10.0 ** (rng.uniform(-9, 3) if rng.random() < 0.3 else rng.uniform(-1, 1))
+    if kind == "far from the origin":
+        X += np.abs(X).max() * 10.0 ** rng.uniform(0, 7)
+    y = np.ones(n)
+    if kind == "both labels" or rng.random() < 0.6:
+        y[rng.random(n) < rng.uniform(0.1, 0.9)] = -1.0
+        y[rng.integers(n)] = 1.0
+    options, power, shift = _hostile_kernel(kind, X, rng)
+    K = kernel_matrix(X, **options)
+    p = float(rng.choice(EXPONENTS)) if rng.random() < 0.4 else 1.0 + 10.0 ** rng.uniform(-6, 2)
+    decades = DECADES if rng.random() < 0.5 else (-3.0, 3.0)
+    c: float | np.ndarray = float(10.0 ** rng.uniform(*decades))
+    if rng.random() < 0.2:
+        c = 10.0 ** rng.uniform(*decades, size=n)
+    cost = np.broadcast_to(c, n).astype(float)
+    return Problem(number, kind, Case(K, X, y, p, cost, power, shift), c, options)
+
+
+def _hostile_kernel(kind: str, X: np.ndarray, rng) -> tuple[dict[str, Any], int, float]:
+    """Options of ``kernel_matrix``, and ``power`` and ``shift`` of ``Case``."""
+    squared = float(((X - X.mean(axis=0)) ** 2).sum(axis=1).mean())
+    unit = 1.0 / squared if squared > 0.0 else 1.0
+    if kind == "wide Gaussian":
+        return {"kernel": "rbf", "gamma": unit * 10.0 ** rng.uniform(-10, -4)}, 0, 0.0
+    kernel = rng.choice(["linear", "linear", "poly", "rbf"])
+    if kernel == "rbf":
+        return {"kernel": "rbf", "gamma": unit * 10.0 ** rng.uniform(-2, 1)}, 0, 0.0
+    if kernel == "linear":
+        return {"kernel": "linear"}, 1, 0.0
+    power, shift = int(rng.integers(2, 4)), float(rng.choice([0.0, 1.0]))
+    return {"kernel": "poly", "gamma": 1.0, "degree": power, "coef0": shift}, power, shift
+
+
+def _from_points(one: Problem) -> tuple[Case, Any]:
+    """The points as the estimators give them to the solver, and what is judged of them."""
+    case, options = one.case, one.options
+    assert options is not None
+    if options["kernel"] == "linear":
+        mean = case.X.mean(axis=0)
+        Z = case.X - mean
+        diag = np.einsum("ij,ij->i", Z, Z)
+        size = float(diag.max())
+        spread = unit_of_length(float(diag.mean()), size)
+        return replace(case, K=Z @ Z.T, origin=mean), Coordinates(Z, diag, spread, size)
+    return replace(case, gamma=options.get("gamma", 0.0) if case.power == 0 else 0.0), Rows(
+        case.X, **options
+    )
+
+
 def outcomes(one: Problem) -> list[dict[str, Any]]:
     """What became of the problem: one row, and one a cell where it was the corner of a grid."""
     case = one.case
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        rows = [_outcome(one, case, "single", lambda: solve(case.K, case.y, p=case.p, c=one.c))]
-        rows[0]["warned"] = any(issubclass(w.category, ConvergenceWarning) for w in caught)
+    roads = {"single": (case, case.K)}
+    if one.options is not None:
+        roads["points"] = _from_points(one)
+    rows = []
+    for road, (judged, points) in roads.items():
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            row = _outcome(one, judged, road, partial(solve, points, case.y, p=case.p, c=one.c))
+        row["warned"] = any(issubclass(w.category, ConvergenceWarning) for w in caught)
+        rows.append(row)
     if one.number % 4 == 0 and np.ndim(one.c) == 0:
         rows += _path_outcomes(one)
     return rows
@@ -128,7 +217,7 @@ def _path_outcomes(one: Problem) -> list[dict[str, Any]]:
     for found in path:
         minus = found.c if found.c_neg is None else found.c_neg
         cost = np.where(case.y > 0, found.c, minus)
-        cell = Case(case.K, case.X, case.y, found.p, cost, case.power, case.shift)
+        cell = replace(case, p=found.p, cost=cost)
         rows.append(_outcome(one, cell, "path", lambda found=found: found))
     silent = sum(issubclass(w.category, ConvergenceWarning) for w in caught)
     for row in rows:
@@ -168,8 +257,15 @@ def run(numbers: Iterable[int], *, seed: int = SEED, progress: bool = False) -> 
     )
 
 
+def not_converged(rows: pd.DataFrame) -> dict[str, float]:
+    """Their share among the solutions of plain and of hostile problems."""
+    stopped, hostile = rows["status"] == "not-converged", rows["kernel"].isin(HOSTILE)
+    parts = {"plain": stopped[~hostile], "hostile": stopped[hostile]}
+    return {name: float(part.mean()) if len(part) else 0.0 for name, part in parts.items()}
+
+
 def summary(rows: pd.DataFrame) -> pd.DataFrame:
-    """Counts by kernel and presence of negatives (COLUMNS)."""
+    """Counts by kernel, or kind if hostile, and presence of negatives (COLUMNS)."""
     rows = rows.assign(
         solutions=1,
         optimal=rows["status"] == "optimal",
@@ -184,7 +280,7 @@ def summary(rows: pd.DataFrame) -> pd.DataFrame:
     counts = groups[[name for name in COLUMNS[2:-1]]].sum()
     counts["largest_gap"] = [f"{gap:.0e}" for gap in groups["largest_gap"].max()]
     table = counts.reset_index()
-    order = {name: i for i, name in enumerate(KERNELS)}
+    order = {name: i for i, name in enumerate(KERNELS + HOSTILE)}
     table = table.sort_values(
         ["kernel", "negatives"], key=lambda s: s.map(order) if s.name == "kernel" else s
     )
@@ -210,6 +306,7 @@ def save(table: pd.DataFrame, path: Path, problems: int) -> None:
             "seed": SEED,
             "exponents": list(EXPONENTS),
             "decades": list(DECADES),
-            "points": MOST_POINTS,
+            "points": [MOST_POINTS, MANY_POINTS],
+            "hostile": list(HOSTILE),
         },  # fmt: skip
     )

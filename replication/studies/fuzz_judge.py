@@ -16,7 +16,7 @@ kernel; in mpmath where doubles would not do.
 negative eigenvalues of that size; then the problem is not convex, P >= D is no theorem, and
 D(alpha) is off by 1e-16 (sum alpha)^2. So in mpmath a kernel with a formula is recomputed from the
 points: that is positive semidefinite, P >= D holds, and K is its rounding. For a Gaussian kernel
-and the identity K is taken as it is.
+and the identity K is taken as it is, unless the solver was given the points and not K.
 
 **Which alpha.** P - D = ||a - sum_i alpha_i y_i phi_i||^2 + (terms that are not negative) for any
 feasible alpha. So the alpha that was returned is judged as it is, but for its positives scaled to
@@ -48,8 +48,9 @@ DOUBLE_IS_ENOUGH = 1e-9  # rounding errors of the formulas in double precision, 
 class Case:
     """A problem to be judged: kernel matrix, and how to recompute it in more digits.
 
-    ``power`` and ``shift`` say that k(x, z) = (x'z + shift)^power; ``power`` = 0 that K is itself
-    exact (it holds the numbers that define the problem).
+    ``power`` and ``shift`` say that k(x, z) = (x'z + shift)^power, x and z less ``origin`` if there
+    is one, and ``gamma`` > 0 that k(x, z) = exp(-gamma ||x - z||^2). ``power`` = ``gamma`` = 0 say
+    that K is itself exact (it holds the numbers that define the problem).
     """
 
     K: np.ndarray
@@ -59,6 +60,8 @@ class Case:
     cost: np.ndarray
     power: int = 0
     shift: float = 0.0
+    gamma: float = 0.0
+    origin: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -114,9 +117,9 @@ def _judge_mean(case: Case, found: Solution) -> Verdict:
 
 def _log_scale(case: Case) -> float:
     """log of max(mean squared distance to the mean, slack at which equal multipliers sum to 1)."""
-    K = case.K
-    spread = float(np.trace(K) / len(K) - K.mean())
-    size = float(np.abs(K.diagonal()).max())
+    K, size = case.K, float(np.abs(case.K.diagonal()).max())
+    means = K.mean(axis=1)
+    spread = float((K.diagonal() - 2.0 * means + means.mean()).mean())
     if spread <= 1e-13 * size:
         spread = size if size > 0.0 else 1.0
     log_spread = math.log(spread)
@@ -201,9 +204,17 @@ def _sum(alpha, y, label: int):
 
 
 def _exact_kernel(case: Case) -> list[list[mp.mpf]]:
+    X = [[mp.mpf(float(v)) for v in row] for row in case.X]
+    if case.gamma > 0.0:
+        gamma = mp.mpf(case.gamma)
+        return [
+            [mp.exp(-gamma * mp.fsum((u - v) ** 2 for u, v in zip(a, b, strict=True))) for b in X]
+            for a in X
+        ]
     if case.power == 0:
         return [[mp.mpf(float(v)) for v in row] for row in case.K]
-    X = [[mp.mpf(float(v)) for v in row] for row in case.X]
+    if case.origin is not None:
+        X = [[u - mp.mpf(float(v)) for u, v in zip(a, case.origin, strict=True)] for a in X]
     return [[(mp.fdot(a, b) + mp.mpf(case.shift)) ** case.power for b in X] for a in X]
 
 

@@ -15,11 +15,15 @@ from sklearn.exceptions import ConvergenceWarning
 
 from lpsvdd import solve
 from replication.results import read_record
-from replication.studies import fuzz
+from replication.studies import fuzz, fuzz_judge
 from replication.studies.fuzz_judge import judge
 
 # Multipliers that sum to 1e51 and more, and kernels whose rounding to doubles matters.
 NEEDS_DIGITS = (1, 50, 1282, 3291)
+# Hostile problems with a Gaussian, a linear (far from the origin) and a polynomial kernel.
+OF_POINTS = (49, 59, 86)
+# Steep costs on points far from the origin (158, 726, 908, 2906); directions below rounding (1249).
+HIDDEN_BY_ROUNDING = (158, 726, 908, 1249, 2906)
 NUMBER = int(os.environ.get("LPSVDD_FUZZ", "200"))
 
 
@@ -37,20 +41,38 @@ def test_nothing_that_calls_itself_optimal_is_wrong(rows):
 
 
 def test_few_do_not_converge_and_all_of_those_say_so(rows):
-    stopped = rows[rows["status"] == "not-converged"]
-    assert len(stopped) <= max(1, fuzz.NOT_CONVERGED_AT_MOST * len(rows))
-    assert stopped["warned"].all()
+    assert rows.loc[rows["status"] == "not-converged", "warned"].all()
+    for kind, share in fuzz.not_converged(rows).items():
+        assert share <= max(fuzz.NOT_CONVERGED_AT_MOST[kind], 1.5 / len(rows)), kind
 
 
 def test_the_problems_are_as_various_as_they_should_be():
     drawn = [fuzz.problem(i) for i in range(300)]
-    assert {one.kernel for one in drawn} == set(fuzz.KERNELS)
+    assert {one.kernel for one in drawn} == {*fuzz.KERNELS, *fuzz.HOSTILE}
     assert {1.0, 1.0 + 1e-8, 100.0} <= {one.case.p for one in drawn}
     assert 0.3 < sum((one.case.y < 0).any() for one in drawn) / 300 < 0.6
     assert 0.1 < sum(hasattr(one.c, "shape") for one in drawn) / 300 < 0.3
     assert min(len(one.case.y) for one in drawn) == 1
     costs = [float(one.case.cost[0]) for one in drawn]
     assert min(costs) < 1e-7 and max(costs) > 1e7
+    hostile = [one for one in drawn if one.options is not None]
+    assert len(hostile) == 120
+    assert min(one.case.p for one in hostile if one.case.p > 1.0) - 1.0 < 5e-6
+    assert max(len(one.case.y) for one in hostile) > 60
+    assert sum(_has_a_place_with_both_labels(one.case) for one in hostile) > 20
+    ratios = {one.number: _size_over_spread(one.case.K) for one in hostile}
+    assert sum(1e6 < ratio < 1e14 for ratio in ratios.values()) > 20
+
+
+def _has_a_place_with_both_labels(case) -> bool:
+    places = [{tuple(x) for x in case.X[case.y == label]} for label in (1.0, -1.0)]
+    return bool(places[0] & places[1])
+
+
+def _size_over_spread(K: np.ndarray) -> float:
+    centred = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
+    spread = float(centred.diagonal().mean())
+    return float(K.diagonal().max()) / spread if spread > 0.0 else np.inf
 
 
 def test_the_counts_are_of_the_rows_and_their_record_names_the_command(rows, tmp_path):
@@ -96,10 +118,36 @@ def test_a_wrong_answer_would_be_found_where_it_takes_more_digits_than_doubles_h
         assert not judge(one.case, wrong).is_right, what
 
 
+@pytest.mark.parametrize("number", OF_POINTS)
+def test_a_wrong_answer_from_points_would_be_found(number, monkeypatch):
+    """Their kernel is computed in many digits: no matrix was given."""
+    one = fuzz.problem(number)
+    case, points = fuzz._from_points(one)
+    found = _solved(points, one)
+    monkeypatch.setattr(fuzz_judge, "DOUBLE_IS_ENOUGH", 0.0)
+    verdict = judge(case, found)
+    assert verdict.is_right and verdict.is_exact
+    for wrong, what in _changed(found):
+        assert not judge(case, wrong).is_right, what
+
+
+def _solved(points, one):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return solve(points, one.case.y, p=one.case.p, c=one.c)
+
+
+@pytest.mark.parametrize("number", HIDDEN_BY_ROUNDING)
+def test_what_rounding_may_hide_belongs_to_the_gap(number):
+    """Each was called optimal with a true gap of 2e-6 to 1 when less of rounding was counted."""
+    one = fuzz.problem(number)
+    for case, points in ((one.case, one.case.K), fuzz._from_points(one)):
+        found = _solved(points, one)
+        assert found.status == "not-converged" or judge(case, found).is_right
+
+
 def test_what_is_certified_is_the_centre_that_is_returned():
     """Steep costs: coordinates of the centre had P to ten digits, its coefficients to one."""
     one = fuzz.problem(2203)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        found = solve(one.case.K, one.case.y, p=one.case.p, c=one.c)
+    found = _solved(one.case.K, one)
     assert found.status == "not-converged" or judge(one.case, found).is_right

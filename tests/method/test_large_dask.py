@@ -50,12 +50,13 @@ def test_the_same_numbers_as_from_an_array(options):
     np.testing.assert_array_equal(predicted.compute(), theirs.predict(X))
 
 
-def test_passes_over_dask_blocks(monkeypatch):
-    X, y, _ = sample()
-    monkeypatch.setattr("lpsvdd._landmark_fit.MEMORY", 3e4)
-    options = {"p": 2.0, "C": 0.01, "solver": "landmarks", "landmarks": 30}
-    ours = LpSVDD(**options).fit(X, y)
-    theirs = LpSVDD(**options).fit(da.from_array(X, chunks=(400, 3)), y)
+def test_a_data_frame_is_its_array():
+    pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    X, _, _ = sample(400)
+    frame = pd.DataFrame(X, columns=list("abc"))
+    options = {"p": 1.5, "C": 0.02, "landmarks": 20}
+    ours = LpSVDD(**options).fit(X)
+    theirs = LpSVDD(**options).fit(dd.from_pandas(frame, npartitions=3))
     np.testing.assert_allclose(theirs.score_samples(X), ours.score_samples(X), atol=1e-8)
 
 

@@ -8,16 +8,16 @@ import warnings
 
 import numpy as np
 import pytest
-from lpsvdd.solver._landmark_choice import METHODS, choose_landmarks
-from sklearn.exceptions import ConvergenceWarning
+from by_hand import dual_by_hand, objective, unit
 
 import lpsvdd
 from lpsvdd import LpSVDD, solve
-from lpsvdd import _landmark_fit as landmark_fit
 from lpsvdd.bounds import bound_of
 from lpsvdd.bounds._rejection_model import AssumptionWarning
 from lpsvdd.explain import nearest_support_vectors
 from lpsvdd.kernels import kernel_matrix
+from lpsvdd.solver import landmarks as charts
+from lpsvdd.solver.landmarks import METHODS, choose_landmarks
 
 EXPONENTS = (1.0, 1.05, 1.2, 2.0, 5.0, 20.0)
 
@@ -30,44 +30,6 @@ def sample(n=160, n_features=3, negatives=0, seed=0):
         y[-negatives:] = -1.0
         X[-negatives:] += 1.5
     return X, y
-
-
-def objective(model, d, y, cost):
-    """R2 + sum c z^p of a fitted ball, in the units of the kernel."""
-    slack = np.maximum(y * (d - model.radius_sq_), 0.0)
-    return model.radius_sq_ + float(cost @ slack**model.p)
-
-
-def dual_by_hand(alpha, y, K, p, cost):
-    """The dual value of the problem with the exact kernel; minus infinity if infeasible."""
-    if (alpha < 0.0).any() or abs(y @ alpha - 1.0) > 1e-9 * alpha.sum():
-        return -np.inf
-    beta = y * alpha
-    value = float(beta @ K.diagonal() - beta @ K @ beta)
-    if p == 1.0:
-        return value if (alpha <= cost * (1.0 + 1e-9)).all() else -np.inf
-    slack = (alpha / (cost * p)) ** (1.0 / (p - 1.0))
-    return value - (1.0 - 1.0 / p) * float(alpha @ slack)
-
-
-def unit(K, p, cost):
-    """The unit of length of ``lpsvdd.solver._problem``, squared."""
-    spread = K.diagonal().mean() - K.mean()
-    return spread if p == 1.0 else max(spread, (p * cost.sum()) ** (-1.0 / (p - 1.0)))
-
-
-@pytest.mark.parametrize("negatives", [0, 20])
-@pytest.mark.parametrize("p", EXPONENTS)
-def test_all_points_as_landmarks_give_the_dense_solution(p, negatives):
-    X, y = sample(negatives=negatives)
-    options = {"p": p, "C": 0.05, "gamma": 0.3}
-    dense = LpSVDD(solver="dense", **options).fit(X, y)
-    model = LpSVDD(solver="landmarks", landmarks=X, **options).fit(X, y)
-    assert model.solver_ == "landmarks" and model.gap_kind_ == "exact"
-    assert model.duality_gap_ <= 1e-9
-    assert model.radius_sq_ == pytest.approx(dense.radius_sq_, abs=1e-6)
-    np.testing.assert_allclose(model.score_samples(X), dense.score_samples(X), atol=1e-6)
-    np.testing.assert_allclose(model.alpha_, dense.alpha_, atol=1e-6)
 
 
 @pytest.mark.parametrize("negatives", [0, 20])
@@ -103,39 +65,19 @@ def test_a_sample_of_many_rows_and_all_of_them_end_at_the_same_ball(p, monkeypat
     landmarks = choose_landmarks(X, 30, gamma=0.3)
     options = {"p": p, "C": 0.02, "gamma": 0.3, "solver": "landmarks", "landmarks": landmarks}
     at_once = LpSVDD(**options).fit(X, y)
-    monkeypatch.setattr("lpsvdd.solver._landmarks.SAMPLE", 200)
+    monkeypatch.setattr("lpsvdd.solver.landmarks.SAMPLE", 200)
     in_rounds = LpSVDD(**options).fit(X, y)
     assert in_rounds.restricted_gap_ <= 1e-9
     np.testing.assert_allclose(in_rounds.score_samples(X), at_once.score_samples(X), atol=3e-6)
     np.testing.assert_array_equal(in_rounds.slack_ > 1e-5, at_once.slack_ > 1e-5)
 
 
-@pytest.mark.parametrize("p", [2.0, 2.5, 20.0])
-def test_newton_in_passes_where_memory_is_short(p, monkeypatch, capsys):
+def test_coordinates_that_do_not_fit_are_refused_with_the_remedy(monkeypatch):
     X, y = sample(1000, negatives=40)
-    options = {"p": p, "C": 0.01, "gamma": 0.3, "solver": "landmarks", "landmarks": 40}
-    whole = LpSVDD(**options).fit(X, y)
-    monkeypatch.setattr(landmark_fit, "MEMORY", 3e4)
-    model = LpSVDD(verbose=1, **options).fit(X, y)
-    assert "P = " in capsys.readouterr().out  # it went that way
-    assert model.restricted_gap_ <= 1e-9
-    np.testing.assert_allclose(model.score_samples(X), whole.score_samples(X), atol=1e-6)
+    model = LpSVDD(p=1.5, C=0.01, gamma=0.3, solver="landmarks", landmarks=40)
+    monkeypatch.setattr(charts, "MEMORY", 3e4)
     with pytest.raises(MemoryError, match="fewer landmarks"):
-        LpSVDD(**(options | {"p": 1.5})).fit(X, y)
-
-
-def test_weights_are_copies_and_zero_removes():
-    X, y = sample(200)
-    landmarks = X[:30]
-    weight = np.random.default_rng(1).integers(0, 3, size=len(X)).astype(float)
-    options = {"p": 1.5, "C": 0.05, "gamma": 0.3, "solver": "landmarks", "landmarks": landmarks}
-    weighted = LpSVDD(**options).fit(X, y, sample_weight=weight)
-    copies = LpSVDD(**options).fit(np.repeat(X, weight.astype(int), axis=0))
-    np.testing.assert_allclose(weighted.score_samples(X), copies.score_samples(X), atol=1e-6)
-    removed = weight == 0.0
-    assert (weighted.alpha_[removed] == 0.0).all() and len(weighted.slack_) == len(X)
-    d = -weighted.score_samples(X)
-    np.testing.assert_allclose(weighted.slack_, np.maximum(d - weighted.radius_sq_, 0.0), atol=1e-9)
+        model.fit(X, y)
 
 
 def test_copies_among_the_landmarks_and_a_kernel_of_low_rank():
@@ -163,14 +105,6 @@ def test_a_linear_kernel_needs_no_landmarks(p):
     assert model.duality_gap_ <= 1e-9 and model.gap_kind_ == "exact"
 
 
-@pytest.mark.parametrize("p", [1.0, 1.2, 2.0])
-def test_nu_is_the_share_outside(p):
-    X, _ = sample(700)
-    model = LpSVDD(p=p, nu=0.1, gamma=0.3, solver="landmarks", landmarks=40, surface="ball").fit(X)
-    outside = np.mean(model.predict(X) < 0)
-    assert outside == pytest.approx(0.1, abs=1.5 / len(X)) if p > 1.0 else outside <= 0.1
-
-
 def test_a_radius_of_zero():
     X, _ = sample(100)
     with pytest.warns(UserWarning, match="no point lies inside"):
@@ -188,7 +122,7 @@ def test_the_certificate_may_be_sampled_or_left_out():
     sampled = LpSVDD(certificate="sampled", **options).fit(X)
     none = LpSVDD(certificate="none", **options).fit(X)
     assert (exact.gap_kind_, sampled.gap_kind_) == ("exact", "sampled")
-    assert sampled.duality_gap_ == pytest.approx(exact.duality_gap_, rel=0.3)
+    assert exact.duality_gap_ < sampled.duality_gap_ < 1.3 * exact.duality_gap_
     assert np.isnan(none.duality_gap_) and none.gap_kind_ == "not computed"
     assert none.restricted_gap_ <= 1e-9
 
@@ -242,24 +176,6 @@ def test_pivots_are_no_copies():
     assert len(np.unique(rows, axis=0)) == len(rows) == 20
 
 
-@pytest.mark.parametrize("max_iter", [2, 5])
-def test_starved_of_iterations_it_warns_and_its_gap_is_true(max_iter):
-    """Far from the optimum every term of the restricted gap counts."""
-    X, y = sample()
-    options = {"solver": "landmarks", "landmarks": 30, "max_iter": max_iter}
-    with pytest.warns(ConvergenceWarning, match="restricted problem"):
-        model = LpSVDD(p=1.2, C=0.05, gamma=0.3, **options).fit(X)
-    cost, K = np.full(len(X), 0.05), kernel_matrix(X, gamma=0.3)
-    primal = objective(model, model.distance_fit_, y, cost)
-    inside = kernel_matrix(X, model.X_fit_, gamma=0.3)
-    projected = inside @ np.linalg.solve(kernel_matrix(model.X_fit_, gamma=0.3), inside.T)
-    beta = model.alpha_
-    dual = dual_by_hand(beta, y, K, 1.2, cost) + float(beta @ (K - projected) @ beta)
-    gap = (primal - dual) / (unit(K, 1.2, cost) + abs(primal))
-    assert gap > 1e-6
-    assert model.restricted_gap_ == pytest.approx(gap, rel=1e-6)
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -282,11 +198,11 @@ def test_bad_input_is_named(options, message):
 def test_bad_samples_are_named():
     X, y = sample(50)
     model = LpSVDD(solver="landmarks", landmarks=5)
-    with pytest.raises(ValueError, match="NaN or infinity"):
+    with pytest.raises(ValueError, match="NaN"):
         model.fit(np.where(np.arange(50)[:, None] == 7, np.nan, X))
     with pytest.raises(ValueError, match="overflow"):
         model.fit(X * 1e200)
-    with pytest.raises(ValueError, match="every positive"):
+    with pytest.raises(ValueError, match="[Ss]ample.weights? .*zero"):
         model.fit(X, sample_weight=np.zeros(50))
-    with pytest.raises(ValueError, match="sample_weight must be 50"):
+    with pytest.raises(ValueError, match="sample_weight"):
         model.fit(X, sample_weight=np.ones(4))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from lpsvdd import LpSVDD, solve, solve_path
+from lpsvdd import solve, solve_path
 from lpsvdd.kernels import kernel_matrix
 from lpsvdd.solver import certify
 
@@ -35,19 +36,20 @@ def test_optimal_means_within_the_tolerance(p, n_neg):
     X, y = points(60, n_neg)
     K = kernel_matrix(X, gamma=0.3)
     ratios = []
-    for tol in (1e-3, 1e-5, 1e-7, 1e-9):
-        for max_iter in range(1, 14):
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
-                found = solve(K, y, p=p, c=0.3, tol=tol, max_iter=max_iter)
-            ratios.append(assert_honest(found, K, y, p, 0.3, tol))
-            warned = any(issubclass(one.category, ConvergenceWarning) for one in caught)
-            assert warned == (not found.converged)
-    assert any(1.0 < ratio < 1e3 for ratio in ratios)  # where a lax rule would say "optimal"
+    limits = (*range(1, 14), 60)
+    for tol, max_iter, c in itertools.product((1e-3, 1e-5, 1e-7, 1e-9), limits, (0.1, 0.3)):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = solve(K, y, p=p, c=c, tol=tol, max_iter=max_iter)
+        ratios.append(assert_honest(found, K, y, p, c, tol))
+        warned = any(issubclass(one.category, ConvergenceWarning) for one in caught)
+        assert warned == (not found.converged)
+    most = 1e3 if p > 1.0 else np.inf  # p = 1 ends with a jump
+    assert any(1.0 < ratio < most for ratio in ratios)  # where a lax rule would say "optimal"
     assert any(ratio <= 1.0 for ratio in ratios)
 
 
-@pytest.mark.parametrize("n", [30, 120, 260], ids=["batch", "two waves", "one by one"])
+@pytest.mark.parametrize("n", [30, 120, 400], ids=["at once", "few", "many"])
 def test_a_path_says_optimal_by_the_same_rule(n):
     X, y = points(n, 0)
     K = kernel_matrix(X, gamma=0.3)
@@ -58,14 +60,3 @@ def test_a_path_says_optimal_by_the_same_rule(n):
             path = solve_path(K, ps=[1.2, 3.0], cs=[0.1, 1.0], tol=1e-6, max_iter=max_iter)
         ratios += [assert_honest(found, K, y, found.p, found.c, 1e-6) for found in path]
     assert max(ratios) > 1.0
-
-
-def test_the_estimator_passes_its_tolerance_on():
-    X, _ = points(80, 0)
-    with pytest.warns(ConvergenceWarning, match="gap"):
-        rough = LpSVDD(p=1.5, C=0.3, max_iter=2).fit(X)
-    fine = LpSVDD(p=1.5, C=0.3).fit(X)
-    assert rough.duality_gap_ > 1e-9 >= fine.duality_gap_
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        LpSVDD(p=1.5, C=0.3, max_iter=2, tol=0.5).fit(X)

@@ -1,0 +1,73 @@
+"""Names and signatures that programs outside rely on."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+import lpsvdd
+from lpsvdd import (
+    LpSVDD,
+    LpSVDDCV,
+    bounds,
+    conformal,
+    datasets,
+    reference,
+    solve,
+    solve_path,
+    weights,
+)
+
+KEYWORDS = {
+    LpSVDD: ["p", "C", "C_neg", "nu", "kernel", "gamma", "degree", "coef0", "surface",
+             "contamination", "tol", "max_iter", "solver", "landmarks"],
+    LpSVDD.fit: ["X", "y", "sample_weight"],
+    LpSVDD.rejection_risk: ["beta"],
+    LpSVDDCV: ["p", "gammas", "nus", "criterion", "cv", "random_state", "n_jobs"],
+    solve: ["K", "y", "p", "c", "radius", "tol", "max_iter"],
+    solve_path: ["K", "y", "ps", "cs", "c_neg"],
+    reference.solve_dual: ["K", "y", "p", "c"],
+    reference.solve_primal: ["K", "y", "p", "c"],
+    bounds.error_bound: ["p", "slack", "K", "margin", "delta", "radius_sq", "B", "form"],
+    bounds.rademacher: ["K", "B", "n_draws", "random_state"],
+    bounds.rejection_risk: ["k", "n", "beta"],
+    conformal.ConformalDetector: ["estimator", "method"],
+    lpsvdd.save: ["model", "path"],
+    lpsvdd.load_model: ["path"],
+    datasets.load: ["name"],
+}  # fmt: skip
+LEARNT = (
+    "alpha_", "dual_coef_", "support_", "slack_", "radius_sq_", "offset_", "gamma_", "solver_",
+    "duality_gap_", "n_iter_", "C_", "nu_", "surface_", "status_",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", KEYWORDS, ids=lambda one: one.__qualname__)
+def test_what_can_be_asked_for_has_its_name(name):
+    assert set(KEYWORDS[name]) <= set(inspect.signature(name).parameters)
+
+
+def test_the_exponent_and_the_costs_may_be_given_by_position():
+    model = LpSVDD(1.5, 0.3, 0.1)
+    assert (model.p, model.C, model.C_neg) == (1.5, 0.3, 0.1)
+    with pytest.raises(TypeError):
+        LpSVDD(1.5, 0.3, 0.1, 0.5)
+
+
+def test_every_module_is_where_it_was():
+    from lpsvdd.baselines import KNFST, GaussianProcessOCC, KernelMean, KernelPCAOCC
+
+    assert all(hasattr(one, "score_samples") for one in (KNFST, GaussianProcessOCC, KernelMean))
+    assert hasattr(KernelPCAOCC, "fit")
+    assert all(callable(getattr(weights, n)) for n in ("position", "density", "global_local"))
+    assert {"name", "target"} <= set(dir(datasets.load("wine")))
+
+
+def test_a_solution_and_a_model_have_their_parts():
+    wine = datasets.load("wine")
+    model = LpSVDD().fit(wine.X[wine.y > 0])
+    assert all(hasattr(model, name) for name in LEARNT)
+    solution = solve([[1.0, 0.5], [0.5, 1.0]], p=2.0, c=1.0)
+    parts = ("alpha", "radius_sq", "slack", "primal", "dual", "gap", "n_iter", "status")
+    assert all(hasattr(solution, name) for name in parts)
