@@ -62,15 +62,14 @@ class Training:
         self.K: np.ndarray | None = None
         self.X: Any = X
         self._find_kernel(model)
-        self.weight = model._weights(self, sample_weight)
-        if self.weight is not None and not (self.weight[self.y > 0] > 0.0).any():
-            raise ValueError("sample_weight is zero on every positive sample")
-        self.kept = np.arange(self.n) if self.weight is None else np.flatnonzero(self.weight)
+        self.weight = sample_weights_of(self.y, sample_weight)
         self.gamma = None if model.kernel == "precomputed" else self._gamma(model)
         self.options = {
             "kernel": model.kernel, "gamma": self.gamma, "degree": model.degree,
             "coef0": model.coef0,
         }  # fmt: skip
+        self.weight = model._weights(self)
+        self.kept = np.arange(self.n) if self.weight is None else np.flatnonzero(self.weight)
         self.points = self._points(model)
 
     def _checked(self, model: LpSVDD, X):
@@ -231,17 +230,19 @@ def chosen_solver(model: LpSVDD, X) -> str:
     return "dense" if given or n <= SMALL else "working-set"
 
 
-def sample_weights_of(X, sample_weight) -> np.ndarray | None:
-    """Weights as an array, or None."""
+def sample_weights_of(y: np.ndarray, sample_weight) -> np.ndarray | None:
+    """Weights as an array, positive on a positive sample, or None."""
     if sample_weight is None:
         return None
     if is_dask(sample_weight):
         sample_weight = sample_weight.compute()
     weight = _check_sample_weight(
-        sample_weight, np.empty((X.shape[0], 1)), dtype=np.float64, ensure_non_negative=True
+        sample_weight, np.empty((len(y), 1)), dtype=np.float64, ensure_non_negative=True
     )
     if not np.isfinite(weight).all():
         raise ValueError("sample_weight contains NaN or infinity")
+    if not (weight[y > 0] > 0.0).any():
+        raise ValueError("sample_weight is zero on every positive sample")
     return weight
 
 

@@ -68,12 +68,10 @@ class FoldModel(LpSVDD):
 
     def fit_fold(self, fold: Fold) -> FoldModel:
         """Fit to the rows of the fold with the width ``gamma``, a number."""
-        self.fold_, width = fold, self.gamma
-        self.set_params(kernel="precomputed")
-        if "surface" in self.get_params():  # criteria that count rejections mean the ball's own
-            self.set_params(surface="ball")
+        width = self.gamma
+        self.set_params(kernel="precomputed", surface="ball")  # criteria count the ball's own
         self.fit(np.exp(-width * fold.training_distances))
-        self.gamma_ = width
+        self.fold_, self.gamma_ = fold, width  # fit forgets what was learnt before it
         return self
 
     def score_samples(self, X, *, diag=None):
