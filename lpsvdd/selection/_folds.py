@@ -68,12 +68,11 @@ class FoldModel(LpSVDD):
 
     def fit_fold(self, fold: Fold) -> FoldModel:
         """Fit to the rows of the fold with the width ``gamma``, a number."""
-        self.fold_, width = fold, self.gamma
-        self.set_params(kernel="precomputed")
-        if "surface" in self.get_params():  # criteria that count rejections mean the ball's own
-            self.set_params(surface="ball")
-        self.fit(np.exp(-width * fold.training_distances))
-        self.gamma_ = width
+        width = self.gamma
+        # criteria that count rejections mean the ball's own surface
+        self.set_params(kernel="precomputed", surface="ball")
+        self.fit(np.exp(-width * fold.training_distances))  # forgets what was learnt before
+        self.fold_, self.gamma_ = fold, width
         return self
 
     def score_samples(self, X, *, diag=None):
