@@ -62,11 +62,12 @@ class Training:
         self.K: np.ndarray | None = None
         self.X: Any = X
         self._find_kernel(model)
-        self.weight = model._weights(self, sample_weight)
+        self.weight = sample_weights_of(self.y, sample_weight)
         if self.weight is not None and not (self.weight[self.y > 0] > 0.0).any():
             raise ValueError("sample_weight is zero on every positive sample")
-        self.kept = np.arange(self.n) if self.weight is None else np.flatnonzero(self.weight)
         self.gamma = None if model.kernel == "precomputed" else self._gamma(model)
+        self.weight = model._weights(self)
+        self.kept = np.arange(self.n) if self.weight is None else np.flatnonzero(self.weight)
         self.options = {
             "kernel": model.kernel, "gamma": self.gamma, "degree": model.degree,
             "coef0": model.coef0,

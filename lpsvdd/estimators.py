@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 from sklearn.utils import gen_batches
 
 from lpsvdd._base import KernelOneClass
-from lpsvdd._training import Training, sample_weights_of
+from lpsvdd._training import Training
 from lpsvdd._validation import check_exponent, check_tolerance, is_number, weighted_quantile
 from lpsvdd.bounds import rejection_risk_of
 from lpsvdd.explain import explain
@@ -292,9 +292,9 @@ class LpSVDD(KernelOneClass):
             )
         return self
 
-    def _weights(self, training: Training, sample_weight) -> np.ndarray | None:
-        """Weights of the samples; a subclass may compute them."""
-        return sample_weights_of(training.y, sample_weight)
+    def _weights(self, training: Training) -> np.ndarray | None:
+        """Weights of the samples; a subclass may compute them, with the width that was found."""
+        return training.weight
 
     def _solve(self, training: Training) -> Solution:
         """The solution on the samples of positive weight."""

@@ -81,10 +81,10 @@ class WeightedLpSVDD(LpSVDD):
         """Compute the weights and fit the ball; X and y as in `LpSVDD`."""
         return self._replace_by(lambda model: model._fit(X, y, None))
 
-    def _weights(self, training, sample_weight):
+    def _weights(self, training):
         K = training.K
         if K is None:
-            self.gamma_ = training._gamma(self)
+            self.gamma_ = training.gamma
             K = kernel_matrix(training.X, **self._kernel_options())
         params = self.weighting_params or {}
         self.weights_ = sample_weights(self.weighting, K, training.y, training.X, **params)
