@@ -200,6 +200,8 @@ class _Rounds:
         wanted = (value.signed > 0.0) | (kept & (value.alpha > 0.0))
         more = 40 + min(int(wanted.sum()) // 2, 500 + int(wanted.sum()) // 10)
         wanted |= _largest(np.where(wanted, -np.inf, value.signed), more)
+        if not self.problem.positive[wanted].any():
+            wanted |= self.problem.positive
         if 4 * int(wanted.sum()) > 3 * self.problem.n:
             return np.arange(self.problem.n)
         return np.flatnonzero(wanted)

@@ -292,7 +292,7 @@ class Rows:
     def part(self, rows: np.ndarray) -> Gram:
         """The Gram matrix of some rows."""
         if self._keep(rows):
-            K = self._kept[self._place[rows]][:, rows]
+            K = self._kept[np.ix_(self._place[rows], rows)]
         else:
             K = self.block(rows, rows)
         return Gram(K, self.diag[rows], self.spread, self.size)

@@ -136,8 +136,9 @@ class Problem:
         """A problem whose solution is near: exponent p, and costs with the same c^(1/p)."""
         if p == self.p:
             return self
+        log_cost = self.log_rate - math.log(self.p) - (self.p - 1.0) * self.log_scale
         other = copy.copy(self)
-        other._set_costs(p, np.exp(np.log(self.cost) * (p / self.p)))
+        other._set_costs(p, np.exp(np.maximum(log_cost * (p / self.p), -LOG_MAX)))
         return other
 
     def hardened(self, largest_alpha: float) -> Problem:

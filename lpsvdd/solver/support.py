@@ -36,6 +36,7 @@ from lpsvdd.solver.radius import TINY
 MOST_STEPS = 60
 PATIENCE = 6  # steps without progress
 FACTORISED = 2_500  # support vectors up to which the equations are factorised
+FACTORISED_SMOOTH = 800  # the same for p >= 2, where D is large and few products with K do
 LANDMARKS = 300  # of the preconditioner of conjugate gradients
 MOST_PRODUCTS = 60  # with K, for one step by conjugate gradients
 HALVINGS = 4
@@ -97,7 +98,7 @@ def _step(problem: Problem, value: Value, preconditioner: _Preconditioner) -> Va
     right += damping * beta[rows]
     new = np.where(fixed, alpha, 0.0)
     for _ in range(1 if problem.is_boxed else DROPS):
-        if len(rows) <= FACTORISED:
+        if len(rows) <= (FACTORISED if problem.p < 2.0 else FACTORISED_SMOOTH):
             K, work = problem.points.part(rows).K, np.empty((len(rows), len(rows)), order="F")
             solved = KernelSystem(K, problem.inv_scale, diagonal, missing, work)(right)[0]
         else:
