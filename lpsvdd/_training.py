@@ -49,6 +49,7 @@ class Training:
     ----------
     X : the samples as given (None for a precomputed kernel)
     y, weight : of all samples; weight None where none were given
+    given : the weights as given, before a model computes its own
     kept : indices of the samples with positive weight
     solver : "dense", "working-set" or "landmarks"
     points : of the kept samples
@@ -62,7 +63,7 @@ class Training:
         self.K: np.ndarray | None = None
         self.X: Any = X
         self._find_kernel(model)
-        self.weight = sample_weights_of(self.y, sample_weight)
+        self.given = self.weight = sample_weights_of(self.y, sample_weight)
         self.gamma = None if model.kernel == "precomputed" else self._gamma(model)
         self.options = {
             "kernel": model.kernel, "gamma": self.gamma, "degree": model.degree,

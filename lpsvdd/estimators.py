@@ -432,7 +432,8 @@ class LpSVDD(KernelOneClass):
         targets = self.y_fit_ > 0
         weight = self.weight_fit_
         if self.surface_ == "contamination":
-            weights = None if weight is None else weight[targets]
+            given = training.given  # a share of the samples, whatever weights were computed
+            weights = None if given is None else given[targets]
             return weighted_quantile(-self.distance_fit_[targets], self.contamination, weights)
         K, beyond, d = None, np.zeros(len(self.alpha_)), self.distance_fit_
         rows, points = self.support_, training.points
