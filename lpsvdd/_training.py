@@ -201,6 +201,10 @@ class Training:
             return self.K.diagonal().copy()
         return kernel_diagonal(self.X, **self.options)
 
+    def rows(self, rows: np.ndarray) -> np.ndarray:
+        """Some samples; with a precomputed kernel what tells them apart, their kernel values."""
+        return self.kernel_of(rows) if self.X is None else blocks_of(self.X).take(rows)
+
     def kernel_of(self, rows: np.ndarray, about: np.ndarray | None = None) -> np.ndarray:
         """Kernel values among some samples; of a linear kernel about some centre."""
         if self.K is not None:
