@@ -57,7 +57,7 @@ class LpSVDDCV(OutlierMixin, BaseEstimator):
     max_samples : int, default=1000
         Parameters are chosen on at most so many rows, drawn at random; the final fit sees all.
     contamination : float in (0, 0.5], optional
-        As in `LpSVDD`: None leaves the threshold at the ball's surface, with a share nu outside.
+        As in `LpSVDD`; None: about a share nu of new rows is rejected.
     random_state : int, RandomState or None
         For the folds, the artificial outliers and the rows of ``max_samples``.
     n_jobs : int or None

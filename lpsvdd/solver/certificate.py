@@ -206,7 +206,7 @@ def centres_of(problem: Problem, alpha: np.ndarray) -> list[np.ndarray]:
     right[n:] = w * math.sqrt(2.0) * math.exp(-log_unit)
     if not (np.isfinite(left).all() and np.isfinite(right).all()):
         return [w / unit]
-    # Weights range over many decades: rows in descending order as in ``newton.QRSystem``, and by SVD.
+    # Weights range over many decades: rows in descending order, as in ``QRSystem``, and by SVD.
     order = np.argsort(-np.abs(left).max(axis=1), kind="stable")
     solved = [lstsq(left[order], right[order], lapack_driver=d)[0] for d in ("gelsy", "gelsd")]
     return [w / unit, *(x[:r] / unit for x in solved)]

@@ -16,6 +16,7 @@ from exact import exact_ball
 from lpsvdd import LpSVDD, solve, solve_path
 from lpsvdd.kernels import kernel_matrix
 from lpsvdd.solver import Gram, Problem, certify
+from lpsvdd.solver.active import in_coordinates
 from lpsvdd.solver.certificate import evaluate_centre, is_optimal, repaired
 
 LINE = [

@@ -123,6 +123,11 @@ def test_the_certificate_may_be_sampled_or_left_out():
     none = LpSVDD(certificate="none", **options).fit(X)
     assert (exact.gap_kind_, sampled.gap_kind_) == ("exact", "sampled")
     assert exact.duality_gap_ < sampled.duality_gap_ < 1.3 * exact.duality_gap_
+    chart, beta = charts.Landmarks(X[:15], X, {"gamma": 0.3}), np.full(800, 1.0 / 800)
+    true = chart.lost(X, beta)
+    assert all(chart.lost_in_sample(X[m:], beta[m:], 40) > chart.lost(X[m:], beta[m:])
+               for m in range(6))  # fmt: skip
+    assert true > 0.0
     assert np.isnan(none.duality_gap_) and none.gap_kind_ == "not computed"
     assert none.restricted_gap_ <= 1e-9
 

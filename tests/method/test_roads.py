@@ -272,6 +272,9 @@ def test_fixed_multipliers_alone_solve_p_1(monkeypatch):
 
     monkeypatch.setattr(active, "newton_on_support", lambda problem, value, *_: (value, 0))
     monkeypatch.setattr(active, "in_coordinates", refuse)
+    plain = active.solve_part
+    some = lambda part, *rest: plain(part, *rest) if part.n < 400 else refuse()  # noqa: E731
+    monkeypatch.setattr(active, "solve_part", some)
     data = clusters(500, seed=3)
     y = np.where(np.arange(500) % 20 == 0, -1.0, 1.0)
     for labels in (None, y):
@@ -317,6 +320,13 @@ def test_rows_are_those_of_the_matrix(kernel, kept, monkeypatch):
         np.testing.assert_allclose(part, rows.block(some, some), rtol=1e-12)
     exact = kernel_matrix(data, **options)
     assert rows.norm_sq(WEIGHTS) == pytest.approx(WEIGHTS @ exact @ WEIGHTS, rel=1e-12)
+
+
+def test_the_norm_of_a_centre_is_about_the_origin_of_the_kernel():
+    far = Rows(X + 100.0, kernel="linear")
+    centre = WEIGHTS @ (X + 100.0)
+    assert far.offset is not None
+    assert far.norm_sq(WEIGHTS) == pytest.approx(centre @ centre, rel=1e-12)
 
 
 def test_distant_points_keep_their_digits():
