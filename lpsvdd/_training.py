@@ -49,6 +49,7 @@ class Training:
     ----------
     X : the samples as given (None for a precomputed kernel)
     y, weight : of all samples; weight None where none were given
+    given : the weights as given, before a model computes its own
     kept : indices of the samples with positive weight
     solver : "dense", "working-set" or "landmarks"
     points : of the kept samples
@@ -62,7 +63,7 @@ class Training:
         self.K: np.ndarray | None = None
         self.X: Any = X
         self._find_kernel(model)
-        self.weight = sample_weights_of(self.y, sample_weight)
+        self.given = self.weight = sample_weights_of(self.y, sample_weight)
         self.gamma = None if model.kernel == "precomputed" else self._gamma(model)
         self.options = {
             "kernel": model.kernel, "gamma": self.gamma, "degree": model.degree,
@@ -199,6 +200,10 @@ class Training:
         if self.K is not None:
             return self.K.diagonal().copy()
         return kernel_diagonal(self.X, **self.options)
+
+    def rows(self, rows: np.ndarray) -> np.ndarray:
+        """Some samples; with a precomputed kernel what tells them apart, their kernel values."""
+        return self.kernel_of(rows) if self.X is None else blocks_of(self.X).take(rows)
 
     def kernel_of(self, rows: np.ndarray, about: np.ndarray | None = None) -> np.ndarray:
         """Kernel values among some samples; of a linear kernel about some centre."""

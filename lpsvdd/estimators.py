@@ -432,10 +432,12 @@ class LpSVDD(KernelOneClass):
         targets = self.y_fit_ > 0
         weight = self.weight_fit_
         if self.surface_ == "contamination":
-            weights = None if weight is None else weight[targets]
+            given = training.given  # a share of the samples, whatever weights were computed
+            weights = None if given is None else given[targets]
             return weighted_quantile(-self.distance_fit_[targets], self.contamination, weights)
         K, beyond, d = None, np.zeros(len(self.alpha_)), self.distance_fit_
-        rows, points = self.support_, training.points
+        alpha, points = self._shared_alpha(training), training.points
+        rows = np.flatnonzero(alpha)
         if isinstance(points, LandmarkPoints):
             held = np.searchsorted(training.kept, rows)
             beyond[rows] = points.beyond(held)
@@ -445,12 +447,31 @@ class LpSVDD(KernelOneClass):
         elif len(rows) <= LARGEST:
             K = training.kernel_of(rows, getattr(self, "centre_", None))
         squared = surface_at(
-            d, self.alpha_, self._share() or DEFAULT_SHARE, p=self.p, y=self.y_fit_, weight=weight,
+            d, alpha, self._share() or DEFAULT_SHARE, p=self.p, y=self.y_fit_, weight=weight,
             slack=self.slack_, kernel_of_support=K, beyond=beyond,
         )  # fmt: skip
         # A row on the surface is accepted, and so is its equal, whose distance is rounded anew.
         size = d.max() if self.kernel == "linear" else np.abs(self.diag_fit_).max()
         return -float(squared + ROUNDING * size)
+
+    def _shared_alpha(self, training: Training) -> np.ndarray:
+        """Multipliers, of equal rows in proportion to their weights.
+
+        At p = 1 any of several equal rows may carry what belongs to all of them.
+        """
+        if self.p > 1.0:
+            return self.alpha_
+        d, alpha = self.distance_fit_, self.alpha_.copy()
+        near = np.abs(d - self.radius_sq_) <= ON_SURFACE * d.max()
+        rows = training.kept[near[training.kept]]
+        if not len(rows):
+            return alpha
+        samples = np.column_stack([training.rows(rows), self.y_fit_[rows]])
+        group = np.unique(samples, axis=0, return_inverse=True)[1].ravel()
+        weight = np.ones(len(rows)) if self.weight_fit_ is None else self.weight_fit_[rows]
+        each = np.bincount(group, alpha[rows]) / np.bincount(group, weight)
+        alpha[rows] = each[group] * weight
+        return alpha
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -85,8 +85,8 @@ class Problem:
     >>> from lpsvdd.solver import Problem
     >>> x = np.array([-1.0, 0.0, 1.0])
     >>> problem = Problem(np.outer(x, x), p=2.0, c=1.0)
-    >>> round(problem.evaluate(np.array([0.5, 0.0, 0.5])).gap, 3)
-    0.125
+    >>> round(problem.evaluate(np.array([0.75, 0.0, 0.25])).gap, 3)
+    0.527
     """
 
     def __init__(self, points, y=None, *, p: float, c) -> None:

@@ -26,11 +26,12 @@ from sklearn.preprocessing import StandardScaler
 from typer.testing import CliRunner
 
 import lpsvdd
-from lpsvdd import LpSVDD, LpSVDDCV, OpenSetClassifier, load_model, save, solve
+from lpsvdd import LpSVDD, LpSVDDCV, OpenSetClassifier, load_model, save
 from lpsvdd.bounds import bound_of
 from lpsvdd.cli import build
 from lpsvdd.explain import explain
 from lpsvdd.preprocessing import PositiveScaler
+from lpsvdd.solver.solve import solve_problem
 
 ROOT = os.path.dirname(os.path.dirname(lpsvdd.__file__))
 LABEL = ("--label", "kind", "--target", "a")
@@ -164,10 +165,10 @@ def test_landmarks_are_named_and_their_gap_is_not_the_exact_one(folder):
 
 
 def test_optimal_is_the_solvers_word(folder, monkeypatch):
-    def starved(K, y, *, p, c, **limits):
-        return solve(K, y, p=p, c=c, max_iter=1, tol=limits["tol"])
+    def starved(problem, start, costs, **limits):
+        return solve_problem(problem, start, costs, **limits | {"max_iter": 1, "polish": 0})
 
-    monkeypatch.setattr("lpsvdd.estimators.solve", starved)
+    monkeypatch.setattr("lpsvdd.estimators.solve_problem", starved)
     done = run("fit", folder / "plain.csv", *LABEL, "--p", 1.1, "--C", 0.3, "--tol", 0.9)
     assert "optimal" in done.output  # a gap below 0.9 is reached at once
     done = run("fit", folder / "plain.csv", *LABEL, "--p", 1.1, "--C", 0.3)

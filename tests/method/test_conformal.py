@@ -195,7 +195,9 @@ def test_dask_frames_are_computed_and_sparse_rows_go_to_those_who_take_them():
     one, two = (ConformalDetector(BALL, random_state=0).fit(rows) for rows in (lazy, frame))
     assert np.array_equal(one.p_values(lazy), two.p_values(frame))
     with pytest.raises(TypeError, match="sparse.*sparse_output=False"):
-        ConformalDetector(BALL).fit(csr_matrix(X))
+        ConformalDetector(LpSVDDCV()).fit(csr_matrix(X))
+    sparse = ConformalDetector(BALL, random_state=0).fit(csr_matrix(X))
+    assert np.array_equal(sparse.p_values(csr_matrix(X)), two.p_values(frame))
     forest = ConformalDetector(IsolationForest(n_estimators=5, random_state=0)).fit(csr_matrix(X))
     assert forest.p_values(csr_matrix(X)).shape == (80,)
 

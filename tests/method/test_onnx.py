@@ -103,7 +103,7 @@ def test_columns_of_text_are_inputs_of_their_own(dtype):
         ("numbers", preprocessor(unit_norm=False), list("abcd")),
         ("kind", OneHotEncoder(handle_unknown="ignore", sparse_output=False), ["kind"]),
     ]
-    model = piped(ColumnTransformer(parts), LpSVDD(contamination=0.1)).fit(frame)
+    model = piped(ColumnTransformer(parts), LpSVDD(gamma=0.1, contamination=0.1)).fit(frame)
     new = frame.assign(kind=np.where(np.arange(60) < 3, "unseen", frame["kind"]))
     feed = {name: new[[name]].to_numpy().astype(dtype) for name in "abcd"}
     feed["kind"] = new[["kind"]].to_numpy().astype(object)

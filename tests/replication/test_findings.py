@@ -446,6 +446,14 @@ def test_two_standard_errors_of_both_means_are_the_limit():
     assert rerun.by_method(table).loc["GP", "within two standard errors"] == 2
 
 
+def test_the_difference_is_here_minus_printed():
+    rows = read("pure")
+    table = rerun.Rerun(rows[rows["dataset"] == "D7"], "pure")
+    shown = rerun.full_tables(table)["here minus printed"].to_numpy()
+    assert np.abs(shown).max() > 0.0
+    np.testing.assert_allclose(shown + table.printed.to_numpy(), table.here.to_numpy())
+
+
 @pytest.mark.parametrize("names", [["D7"], ["D9", "D12"], ["D1", "D7", "D17"]])
 @pytest.mark.parametrize("splits", [1, 3])
 def test_one_data_set_and_one_split_are_enough(names, splits):
