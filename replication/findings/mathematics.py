@@ -287,7 +287,8 @@ def unit_length_simplification(kernel: str = "rbf", tolerance: float = 1e-4) -> 
     apart = []
     for p in SAMPLE_EXPONENTS:
         full = solve(K, y, p=p, c=0.1)
-        gram = Gram(K=K, diag=np.zeros(len(y)), spread=float(np.trace(K)) / len(y))
+        lengths = K.diagonal()
+        gram = Gram(K, np.zeros(len(y)), spread=float(lengths.mean()), size=float(lengths.max()))
         dropped = solve(gram, y, p=p, c=0.1)
         apart.append(_centre_distance(K, y * (full.alpha - dropped.alpha)))
     largest = max(apart)
