@@ -197,7 +197,8 @@ def rejection_against_acceptance(
         kernels, m = trial.kernels, len(trial.y_validation)
         for c in COSTS:
             rates = []
-            for found in solve_path(kernels.K, ps=EXPONENTS, cs=[c]):
+            # a gap of 1e-9 leaves distances with errors near 1e-5, which move single rows
+            for found in solve_path(kernels.K, ps=EXPONENTS, cs=[c], tol=1e-12):
                 norm_sq = found.alpha @ kernels.K @ found.alpha
                 d = squared_distances(kernels.K_eval, found.alpha, kernels.diag_eval, norm_sq)[m:]
                 outside = d > found.radius_sq
