@@ -77,7 +77,8 @@ def describe(kernels: SplitKernels, grid: str, solutions: list[Solution]) -> Row
 def sum_to_one(kernels: SplitKernels, p: float, c: float, c_neg: float) -> Solution:
     """Solve the variant with 1'alpha = 1 (module docstring)."""
     K, y = kernels.K, kernels.y
-    signed = Gram(K=K * np.outer(y, y), diag=y * kernels.diag, spread=1.0)
+    size = float(np.abs(kernels.diag).max())
+    signed = Gram(K * np.outer(y, y), y * kernels.diag, spread=1.0, size=size)
     return solve(signed, p=p, c=np.where(y > 0, c, c_neg))
 
 
