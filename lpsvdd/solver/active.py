@@ -34,7 +34,7 @@ import numpy as np
 from sklearn.svm import OneClassSVM
 
 from lpsvdd.solver.certificate import (
-    certified_gap,
+    better,
     evaluate_centre,
     is_optimal,
     with_coefficients,
@@ -80,23 +80,13 @@ def minimise(
         search = _Rounds(problem, tol, max_iter, polish, report)
         value = search.run(start)
         if start is not None and not is_optimal(problem, value, tol):
-            value = _better(problem, value, search.run(None))
+            value = better(problem, value, search.run(None))
         if not is_optimal(problem, value, tol) and problem.n <= SMALL_MATRIX:
             limit = max(max_iter - search.n_iter, 0)
             other, n_iter = in_coordinates(problem, None, tol, limit, polish)
             search.n_iter += n_iter
-            value = _better(problem, value, other)
+            value = better(problem, value, other)
     return value, search.n_iter
-
-
-def _better(problem: Problem, *values: Value) -> Value:
-    """The value with the smaller gap; a negative gap is none."""
-
-    def badness(value: Value) -> float:
-        gap = abs(certified_gap(problem, value))
-        return gap if math.isfinite(gap) else math.inf
-
-    return min(values, key=badness)
 
 
 class _Rounds:
@@ -122,6 +112,7 @@ class _Rounds:
             limit = self.max_iter - self.n_iter
             near, n_iter = newton_on_support(problem, value, 0.1 * tol, limit, self.polish)
             self.n_iter += n_iter
+            self._report_round(0, np.count_nonzero(near.alpha), near)
             if is_optimal(problem, near, tol):
                 return near
             if near.gap < NEARLY * value.gap:  # else its support is no better than the start's
@@ -129,8 +120,7 @@ class _Rounds:
         kept = np.zeros(problem.n, dtype=bool)
         best, since_best, is_fine = value, 0, self.polish == 0
         for number in range(MOST_ROUNDS):
-            if self.report is not None:
-                self.report(f"round {number}: {int(kept.sum())} points, gap {value.gap:.1e}")
+            self._report_round(number, int(kept.sum()), value)
             if (is_fine and is_optimal(problem, value, tol)) or since_best > STALLED:
                 break
             if self.n_iter >= self.max_iter:
@@ -151,6 +141,10 @@ class _Rounds:
             if since_best > 0 and problem.is_boxed:
                 self.free *= 2
         return best
+
+    def _report_round(self, number: int, size: int, value: Value) -> None:
+        if self.report is not None:
+            self.report(f"round {number}: {size} points, gap {max(value.gap, 0.0):.1e}")
 
     def _from_libsvm(self) -> Value:
         """p = 1 without negatives and a constant k_ii is the one-class machine of libsvm.
@@ -311,7 +305,7 @@ def in_kernel(problem: Problem, value: Value, tol, max_iter, polish) -> tuple[Va
         alpha, guess = newton.multipliers()
         for candidate in (alpha, newton.point[0]):  # without the dust, if that is good enough
             new = easier.evaluate(easier.feasible(candidate), guess)
-            best = _better(easier, best, new)
+            best = better(easier, best, new)
             if new.gap <= tol:
                 break
         if best.gap <= tol or n_iter >= max_iter:
@@ -324,7 +318,7 @@ def in_kernel(problem: Problem, value: Value, tol, max_iter, polish) -> tuple[Va
             newton.run(0.9 * tol, polish, max_iter - n_iter)
             n_iter += newton.n_iter
             alpha, guess = newton.multipliers()
-            best = _better(problem, best, problem.evaluate(problem.feasible(alpha), guess))
+            best = better(problem, best, problem.evaluate(problem.feasible(alpha), guess))
     return best, n_iter
 
 
@@ -370,7 +364,7 @@ def in_coordinates(
                     best, best_centre = value, centre[0]
         else:
             values = [problem.evaluate(problem.feasible(alpha)) for alpha in alphas]
-            best = _better(problem, *values, *([] if best is None else [best]))
+            best = better(problem, *values, *([] if best is None else [best]))
         assert best is not None
         if abs(best.gap) <= tol or n_iter >= max_iter:
             break

@@ -77,6 +77,17 @@ def certified_gap(problem: Problem, value: Value) -> float:
 
 
 @np.errstate(all="ignore")
+def better(problem: Problem, *values: Value) -> Value:
+    """The value with the smaller gap; a negative gap is none, nor is one beyond floats."""
+
+    def badness(value: Value) -> float:
+        gap = abs(certified_gap(problem, value))
+        return gap if math.isfinite(gap) else math.inf
+
+    return min(values, key=badness)
+
+
+@np.errstate(all="ignore")
 def allowance(problem: Problem, value: Value) -> float:
     """What rounding may hide of P - D (module docstring), scaled."""
     coefficients = value.alpha if value.coefficients is None else value.coefficients
@@ -96,7 +107,8 @@ def allowance(problem: Problem, value: Value) -> float:
     unseen = 0.0
     if value.coefficients is not None and problem.p < STEEP:
         unseen = unit * float(value.alpha.sum()) * float(value.alpha.sum())
-    return float(each.sum()) + together + unseen
+    own = EPS * (1.0 + abs(value.primal))  # of the sums P and D themselves
+    return float(each.sum()) + together + unseen + own
 
 
 # -- centres in coordinates -----------------------------------------------------------------------

@@ -22,6 +22,7 @@ from lpsvdd.solver.certificate import (
     OPTIMAL,
     RADIUS_ZERO,
     allowance,
+    better,
     centres_of,
     certified_gap,
     evaluate_centre,
@@ -273,7 +274,7 @@ def certify(K, y=None, *, p: float, c, alpha) -> Certificate:
             for centre in centres_of(problem, alpha):
                 value = evaluate_centre(problem, alpha, centre)
                 values.append(with_coefficients(problem, value, centre))
-        value = min(values, key=lambda v: abs(certified_gap(problem, v)))
+        value = better(problem, *values)
     return in_units_of_k(problem, value)
 
 

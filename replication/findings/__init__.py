@@ -21,9 +21,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from replication import results
 from replication.figures import Draw
-from replication.results import read_record, results_folder, stored_table, table_checksum
-from replication.store import ResultsError
 
 Facts = dict[str, Any]
 """What a text quotes, by name."""
@@ -51,15 +50,8 @@ FINDINGS: dict[str, Callable[..., Finding]] = {}
 
 
 def read(name: str) -> pd.DataFrame:
-    """A stored table, checked against its record, its contestants under the name ``method``."""
-    path = results_folder() / f"{name}.csv"
-    record = read_record(path)
-    if record is not None and path.exists() and record["sha256"] != table_checksum(path):
-        raise ResultsError(
-            f"{path.name} is not the table that its record describes: restore both, or run "
-            f"`{record['command']}` again"
-        )
-    return stored_table(name).rename(columns={"contestant": "method"})
+    """A stored table, its contestants under the name ``method``."""
+    return results.read(name).rename(columns={"contestant": "method"})
 
 
 def finding(*tables: str) -> Callable[[Callable[..., Finding]], Callable[..., Finding]]:

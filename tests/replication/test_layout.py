@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 
 import matplotlib.pyplot as plt
@@ -114,11 +115,12 @@ def test_runs_are_named_or_said_to_be_absent(tmp_path, monkeypatch):
         "processor": "a processor", "packages": {"numpy": "2", "scipy": "1"},
         "signature": {"computation": "7"},
     }  # fmt: skip
-    (tmp_path / "pure.provenance.json").write_text(json.dumps(stored))
     table = pd.DataFrame(
         {"dataset": ["D1"], "method": "GP", "trial": 0, "auc": 50.0, "seconds": 1.0}
     )
     table.assign(flag="", params="", status="").to_csv(tmp_path / "pure.csv", index=False)
+    stored["sha256"] = hashlib.sha256((tmp_path / "pure.csv").read_bytes()).hexdigest()
+    (tmp_path / "pure.provenance.json").write_text(json.dumps(stored))
     assert layout.computed_here("pure", table) == ""
     other = pd.concat([table, table.assign(auc=60.0)])
     assert layout.computed_here("pure", other).startswith("1 of 2 rows shown are stored")
