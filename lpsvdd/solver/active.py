@@ -112,7 +112,7 @@ class _Rounds:
             limit = self.max_iter - self.n_iter
             near, n_iter = newton_on_support(problem, value, 0.1 * tol, limit, self.polish)
             self.n_iter += n_iter
-            self._report_round(0, np.count_nonzero(near.alpha), near)
+            self._report_round(0, int(np.count_nonzero(near.alpha)), near)
             if is_optimal(problem, near, tol):
                 return near
             if near.gap < NEARLY * value.gap:  # else its support is no better than the start's

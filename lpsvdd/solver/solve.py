@@ -270,7 +270,7 @@ def certify(K, y=None, *, p: float, c, alpha) -> Certificate:
     alpha = problem.feasible(alpha)
     with np.errstate(all="ignore"):
         values = [problem.evaluate(alpha)]
-        if problem.has_negatives and allowance(problem, values[0]) > 1e-9:
+        if problem.has_negatives and not allowance(problem, values[0]) <= 1e-9:  # NaN too
             for centre in centres_of(problem, alpha):
                 value = evaluate_centre(problem, alpha, centre)
                 values.append(with_coefficients(problem, value, centre))
