@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from lpsvdd.estimators import LpSVDD
 
 SMALL = 300  # samples up to which "auto" computes the whole kernel matrix
-LARGEST = 50_000  # samples up to which "auto" is exact; three times as many at p = 1
+LARGEST = 50_000  # samples up to which "auto" is exact where C is given or p = 1,
+LARGEST_SHARE = 10_000  # and where C is searched for: a crowd on the surface makes it long
 LOOK = 1_000  # samples on which the kernel is looked at
 POOL = 20  # candidates for each landmark
 
@@ -230,7 +231,8 @@ def chosen_solver(model: LpSVDD, X) -> str:
         return "landmarks"
     n = _num_samples(X)
     given = callable(model.kernel) or model.kernel == "precomputed"
-    if not given and n > LARGEST * (3 if model.p == 1.0 else 1):
+    is_searched = model.p > 1.0 and model._share() is not None
+    if not given and n > (LARGEST_SHARE if is_searched else LARGEST):
         return "landmarks"
     return "dense" if given or n <= SMALL else "working-set"
 

@@ -81,7 +81,7 @@ class LpSVDD(KernelOneClass):
         span of some samples: time and memory grow with n alone, X may be a dask array or
         DataFrame, and the ball is a ball of the exact problem, whose optimum it bounds from above.
         "auto" is "dense" up to 300 samples and for precomputed and callable kernels,
-        "working-set" up to 50,000 (150,000 at p = 1), then "landmarks"; also for dask or if
+        "working-set" up to 50,000 (10,000 with nu and p > 1), then "landmarks"; also for dask or if
         ``landmarks`` is given.
     landmarks : int or array of shape (m, n_features), optional
         For solver="landmarks": how many, or which; 300 by default, chosen by

@@ -374,9 +374,10 @@ def test_precomputed_matrix_uses_what_it_holds(p):
 
 
 @pytest.mark.parametrize("n, options, road", [
-    (300, {}, "dense"), (301, {}, "working-set"), (50_000, {}, "working-set"),
-    (50_001, {}, "landmarks"), (150_000, {"p": 1.0}, "working-set"),
-    (150_001, {"p": 1.0}, "landmarks"), (99_999, {"kernel": laplace}, "dense"),
+    (300, {}, "dense"), (301, {}, "working-set"), (10_000, {}, "working-set"),
+    (10_001, {}, "landmarks"), (50_000, {"C": 1.0}, "working-set"),
+    (50_001, {"C": 1.0}, "landmarks"), (50_000, {"p": 1.0}, "working-set"),
+    (50_001, {"p": 1.0}, "landmarks"), (99_999, {"kernel": laplace}, "dense"),
     (2_000, {"kernel": "precomputed"}, "dense"), (100, {"landmarks": 5}, "landmarks"),
     (99_999, {"solver": "dense"}, "dense"),
 ])  # fmt: skip

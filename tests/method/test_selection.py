@@ -275,8 +275,9 @@ def test_thirty_thousand_rows_are_chosen_on_a_part_and_fitted_by_a_large_solver(
     rows = np.random.default_rng(0).normal(size=(30_000, 4))
     model = LpSVDDCV(random_state=0).fit(rows)
     best = model.best_estimator_
-    assert best.solver_ != "dense" and len(best.alpha_) == 30_000 and best.duality_gap_ <= 1e-9
-    assert np.mean(model.predict(rows) < 0) == pytest.approx(0.1, abs=0.001)
+    assert best.solver_ == "landmarks" and len(best.alpha_) == 30_000 and best.status_ == "optimal"
+    fresh = np.random.default_rng(1).normal(size=(10_000, 4))
+    assert np.mean(model.predict(fresh) < 0) == pytest.approx(0.1, abs=0.03)
     assert model.predict(np.full((1, 4), 8.0)) == -1
 
 
