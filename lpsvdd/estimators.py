@@ -235,8 +235,8 @@ class LpSVDD(KernelOneClass):
         accepted. Kernel, C and all that went before (scaling) must be fixed without these points;
         an AssumptionWarning names what is seen to fail, in a default model the width and C. After
         choosing among M settings pass beta / M. At p = 1 the lower end counts only the points
-        strictly outside; ``lpsvdd.bounds.rejection_risk_of(model, density=True)`` counts those on
-        the surface too, where no mass can lie on it.
+        strictly outside; ``bounds.rejection_risk_of`` with ``density=True`` counts those on the
+        surface too, where no mass can lie on it.
 
         Parameters
         ----------
@@ -434,7 +434,10 @@ class LpSVDD(KernelOneClass):
         if self.surface_ == "contamination":
             given = training.given  # a share of the samples, whatever weights were computed
             weights = None if given is None else given[targets]
-            return weighted_quantile(-self.distance_fit_[targets], self.contamination, weights)
+            scores = -self.distance_fit_[targets]
+            quantile = weighted_quantile(scores, self.contamination, weights)
+            # The sample that is the quantile is accepted, however its distance is rounded anew.
+            return quantile - ROUNDING * float(np.abs(self.diag_fit_).max())
         K, beyond, d = None, np.zeros(len(self.alpha_)), self.distance_fit_
         alpha, points = self._shared_alpha(training), training.points
         rows = np.flatnonzero(alpha)

@@ -4,8 +4,8 @@ A ball lies where its own rows are, so it rejects more new rows than old ones. L
 
 .. math::
 
-    s(x) = \sum_j \beta_j \|\phi(x) - \phi(x_j)\|^2 = \|\phi(x) - a\|^2 + V,
-    \qquad \beta_j = y_j \alpha_j, \quad V = \sum_j \beta_j \|\phi(x_j) - a\|^2,
+    s(x) &= \sum_j \beta_j \|\phi(x) - \phi(x_j)\|^2 = \|\phi(x) - a\|^2 + V, \\
+    \beta_j &= y_j \alpha_j, \quad V = \sum_j \beta_j \|\phi(x_j) - a\|^2,
 
 the mean squared distance to the rows that hold the centre. It ranks as the distance to the centre
 does, and it shows what is wrong with a training row: that mean counts its distance to itself, 0.
