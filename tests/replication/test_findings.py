@@ -128,7 +128,7 @@ def test_a_missing_and_an_altered_table_are_named(root, tmp_path, monkeypatch) -
     assert len(read("support")) > 100
     with (tmp_path / "support.csv").open("a") as table:
         table.write("\n")
-    with pytest.raises(ResultsError, match="not the table that its record describes"):
+    with pytest.raises(ResultsError, match="not the file that its record describes"):
         read("support")
 
 
