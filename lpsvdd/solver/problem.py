@@ -173,9 +173,9 @@ class Problem:
         """alpha_i = c_i / sum_pos c_j on the positives: the limit c -> 0."""
         return np.where(self.positive, self.cost / self.total_cost, 0.0)
 
-    def multipliers(self, slack: np.ndarray) -> np.ndarray:
+    def multipliers(self, slack: np.ndarray, rows=slice(None)) -> np.ndarray:
         """alpha_i = c_i p z_i^(p-1), the derivative of the penalty (0 where z_i <= 0)."""
-        exponent = self.log_rate + (self.p - 1.0) * np.log(np.maximum(slack, TINY))
+        exponent = self.log_rate[rows] + (self.p - 1.0) * np.log(np.maximum(slack, TINY))
         rate = np.exp(np.minimum(exponent, LOG_MAX))
         rate[slack <= 0.0] = 0.0
         return rate

@@ -2,11 +2,12 @@ r"""Newton's method on the support: few steps where it is nearly known.
 
 On the support S = {alpha_i > 0} the optimality conditions are equations, s_i = z_i(alpha_i) with
 s = y (k_ii - 2 K beta - b) and the law alpha_i = c_i p z_i^(p-1); elsewhere alpha_i = 0. Linearised
-at a pair (alpha_i, z_i) of that law they are
+at a pair (alpha_i, z_i) of that law, that of alpha_i or (where it enters, p >= 2) that of s_i, they
+are
 
 .. math::
 
-    (2 K_{SS} + D) \beta^+ + 1 b^+ = k_{ii} - y z + D \beta, \quad 1'\beta^+ = 1,
+    (2 K_{SS} + D) \beta^+ + 1 b^+ = k_{ii} - y z + D y \alpha, \quad 1'\beta^+ = 1,
     \quad D_i = z_i / ((p-1) \alpha_i),
 
 and what is found names the next S. There is no barrier, so a good start ends in two to four
@@ -40,7 +41,7 @@ FACTORISED_SMOOTH = 800  # the same for p >= 2, where D is large and few product
 LANDMARKS = 300  # of the preconditioner of conjugate gradients
 MOST_PRODUCTS = 60  # with K, for one step by conjugate gradients
 HALVINGS = 4
-DROPS = 5  # solves of one step (p > 1), each without those whose multipliers became negative
+DROPS = 5  # factorisations of one step (p > 1), each without what became negative before
 DAMPING = 100.0  # of a step, times the gap: without it the support of a smooth kernel flickers
 DIGITS = 1e-14  # a gap that is rounding
 
@@ -89,16 +90,19 @@ def _step(problem: Problem, value: Value, preconditioner: _Preconditioner) -> Va
         right -= 2.0 * problem.kernel_times(outside)[rows]
         missing -= float(outside.sum())
     if not problem.is_boxed:
-        has_alpha = alpha[rows] > 0.0
-        z = np.where(has_alpha, problem.slack_of(alpha)[rows], 0.0)
-        diagonal[has_alpha] = (z / ((problem.p - 1.0) * np.maximum(alpha[rows], TINY)))[has_alpha]
-        right += diagonal * beta[rows] - y * z
+        z = np.where(alpha[rows] > 0.0, problem.slack_of(alpha)[rows], 0.0)
+        if problem.p >= 2.0:  # what enters is linearised at its distance: D grows as alpha falls
+            z = np.where(alpha[rows] > 0.0, z, signed[rows])
+        pair = problem.multipliers(z, rows)
+        diagonal = z / ((problem.p - 1.0) * np.maximum(pair, TINY))
+        right += diagonal * y * pair - y * z
     damping = DAMPING * abs(value.gap)
     diagonal += damping
     right += damping * beta[rows]
     new = np.where(fixed, alpha, 0.0)
-    for _ in range(1 if problem.is_boxed else DROPS):
-        if len(rows) <= (FACTORISED if problem.p < 2.0 else FACTORISED_SMOOTH):
+    is_few = len(rows) <= (FACTORISED if problem.p < 2.0 else FACTORISED_SMOOTH)
+    for _ in range(DROPS if is_few and not problem.is_boxed else 1):
+        if is_few:
             K, work = problem.points.part(rows).K, np.empty((len(rows), len(rows)), order="F")
             solved = KernelSystem(K, problem.inv_scale, diagonal, missing, work)(right)[0]
         else:
