@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import Normalizer, StandardScaler
-from sklearn.utils.estimator_checks import check_estimator
 
 from lpsvdd.datasets import load
 from lpsvdd.preprocessing import (
@@ -29,14 +28,6 @@ matrices = arrays(
     st.tuples(st.integers(2, 8), st.integers(1, 4)),
     elements=st.floats(-1e6, 1e6).map(lambda value: round(value, 6)),
 )
-
-
-@pytest.mark.parametrize("step", [PositiveScaler(), UnitNorm(), PositiveImputer()])
-def test_scikit_learn_checks(step):
-    results = check_estimator(step, on_skip=None)
-    # Only the checks for other array libraries than NumPy do not apply.
-    applied = [one for one in results if not one["check_name"].startswith("check_array_api")]
-    assert len(applied) > 30 and all(one["status"] == "passed" for one in applied)
 
 
 def test_scaler_equals_standard_scaler_on_positive_rows():
@@ -144,21 +135,6 @@ def test_steps_are_optional():
     assert list(preprocessor(impute=None, unit_norm=False).named_steps) == ["standardise"]
     untouched = preprocessor(impute=None, standardise=False, unit_norm=False)
     np.testing.assert_array_equal(untouched.fit_transform(X), X)
-
-
-def test_errors():
-    with pytest.raises(ValueError, match="no positive label"):
-        PositiveScaler().fit(X, -np.ones(40))
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        PositiveScaler().fit(X, np.ones(3))
-    with pytest.raises(ValueError, match="strategy must be"):
-        PositiveImputer("mode").fit(X)
-    gap = X.copy()
-    gap[:25, 2] = np.nan
-    with pytest.raises(ValueError, match=r"no positive row has a value of feature\(s\) \[2\]"):
-        PositiveImputer().fit(gap, Y)
-    with pytest.raises(ValueError, match="NaN"):
-        PositiveScaler().fit(gap)
 
 
 def test_indicators_put_an_unknown_category_as_far_as_another_one():

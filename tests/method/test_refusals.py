@@ -18,7 +18,7 @@ from lpsvdd.conformal import ConformalDetector
 from lpsvdd.explain import explain, nearest_support_vectors
 from lpsvdd.openset import OpenSetClassifier
 from lpsvdd.preprocessing import PositiveImputer, PositiveScaler
-from lpsvdd.reference import solve_dual, solve_joint, solve_primal
+from lpsvdd.reference import solve_dual, solve_primal
 from lpsvdd.selection import artificial_outliers
 from lpsvdd.weights import density, global_local, position, sample_weights
 
@@ -57,7 +57,7 @@ def call(function, words, *cases, **fixed):
 
 def reference(words, **change):
     given = {"K": np.eye(5), "y": None, "p": 2.0, "c": 1.0} | change
-    return [(lambda f=f: f(**given), words) for f in (solve_dual, solve_primal, solve_joint)]
+    return [(lambda f=f: f(**given), words) for f in (solve_dual, solve_primal)]
 
 
 SAMPLES = [
@@ -220,8 +220,6 @@ FUNCTIONS = [
     *reference(r"\bp\b", p=np.inf),
     *reference(r"\bc\b", c=0.0),
     *reference(r"\bc\b", c=np.ones(3)),
-    (lambda: solve_joint(np.eye(5), None, 2.0, 1.0, factor="half"), "factor"),
-    (lambda: solve_joint(np.eye(5), None, 1.0, 1.0), "p must be greater than 1"),
     (lambda: solve_dual(np.eye(5), None, 2.0, 1.0, cones="exp"), "cones"),
 ]  # fmt: skip
 
