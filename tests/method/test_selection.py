@@ -7,16 +7,11 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.sparse import csr_matrix
 from scipy.spatial.distance import cdist
 from scipy.stats import spearmanr
-from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.neighbors import KernelDensity
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import check_estimator
 
 from lpsvdd import LpSVDD, LpSVDDCV
 from lpsvdd.baselines import KernelMean
@@ -35,20 +30,7 @@ def ring(n, rng=RNG):
     return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
 
 
-def lazy_frame(frame):
-    """What is used of a dask data frame, which itself needs pyarrow."""
-    made = type("DataFrame", (), {"__module__": "dask.dataframe", "compute": lambda self: frame})
-    return made()
-
-
 # -- the estimator ----------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_scikit_learn_accepts_the_estimator():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        check_estimator(LpSVDDCV(random_state=0))
 
 
 def test_a_ring_gets_a_narrow_kernel_and_its_hole_is_outside():
@@ -131,16 +113,6 @@ def test_a_narrow_kernel_ranks_far_rows_as_the_nearest_neighbour_does():
         assert spearmanr(scores[rest], -nearest[rest]).statistic > 0.999
 
 
-def test_a_splitter_of_the_user_decides_the_folds():
-    splitter = KFold(2)
-    model = LpSVDDCV(**QUICK, cv=splitter).fit(X)
-    assert model.n_splits_ == 2
-    given = LpSVDDCV(**QUICK, cv=list(splitter.split(X))).fit(X)
-    assert np.array_equal(
-        model.cv_results_["mean_test_score"], given.cv_results_["mean_test_score"]
-    )
-
-
 def test_indices_of_the_user_are_rows_of_the_table():
     """Rows 0-9 are labelled outliers: they count as rows, and take no part in any fold."""
     rows, y = np.vstack([X[:10] + 5.0, X]), np.repeat([-1, 1], [10, 90])
@@ -159,11 +131,14 @@ def test_indices_of_the_user_are_rows_of_the_table():
         LpSVDDCV(gammas=[0.5], cv=[(np.arange(10, 100), np.arange(10))]).fit(rows, y)
 
 
-def test_folds_of_targets_may_be_given():
+def test_a_splitter_of_the_user_decides_the_folds():
     rows, y = np.vstack([X, X[:10] + 5.0]), np.repeat([1, -1], [90, 10])
-    model = LpSVDDCV(**QUICK, cv=TargetFolds(3)).fit(rows, y)
-    assert model.n_splits_ == 3
-    assert LpSVDDCV(**QUICK, cv=TargetFolds(3)).fit(X).n_splits_ == 3
+    assert LpSVDDCV(**QUICK, cv=TargetFolds(3)).fit(rows, y).n_splits_ == 3
+    by_splitter, by_indices = (
+        LpSVDDCV(**QUICK, cv=cv).fit(X).cv_results_["mean_test_score"]
+        for cv in (KFold(2), list(KFold(2).split(X)))
+    )
+    assert np.array_equal(by_splitter, by_indices)
 
 
 def test_threads_leave_the_warning_filters_alone():
@@ -196,16 +171,6 @@ def test_a_refit_that_fails_or_is_stopped_leaves_the_old_model():
     model.criterion = before["criterion"]
     assert vars(model) == before and model.n_features_in_ == 3
     assert model.score_samples(X).shape == (90,)
-
-
-def test_sparse_rows_are_refused_with_the_remedy_and_dask_frames_are_computed():
-    with pytest.raises(TypeError, match="sparse.*sparse_output=False"):
-        LpSVDDCV(**QUICK).fit(csr_matrix(X))
-    frame = pd.DataFrame(X, columns=["a", "b", "c"])
-    lazy = lazy_frame(frame)
-    model, plain = (LpSVDDCV(**QUICK).fit(rows) for rows in (lazy, frame))
-    assert np.array_equal(model.score_samples(lazy), plain.score_samples(frame))
-    assert list(model.feature_names_in_) == ["a", "b", "c"]
 
 
 def test_of_equals_the_widest_kernel_is_taken():
@@ -248,17 +213,14 @@ def test_labelled_outliers_are_left_to_the_final_fit():
 @pytest.mark.parametrize(
     "rows",
     [
-        X[:30],
         np.column_stack([X[:40], np.full(40, 5.0)]),
-        np.column_stack([X[:40], X[:40, 0]]),
         np.repeat(X[:10], 4, axis=0),
-        X[:40] * [1e-8, 1e-8, 1e-8],
         X[:40] * 1e6 + 1e8,
         np.round(X[:60]),
         X[:40, :1],
         X[:12] @ RNG.normal(size=(3, 200)),
     ],
-    ids=["30", "constant", "twice", "copies", "tiny", "huge", "whole", "one column", "wide"],
+    ids=["constant", "copies", "huge", "whole", "one column", "wide"],
 )
 def test_awkward_tables_get_a_sensible_model(rows):
     with warnings.catch_warnings():
@@ -288,13 +250,6 @@ def test_too_few_rows_for_folds_still_give_a_model(n):
     assert np.isnan(model.cv_results_["mean_test_score"]).all()
 
 
-def test_it_works_in_a_pipeline_and_clones():
-    pipeline = make_pipeline(StandardScaler(), LpSVDDCV(**QUICK)).fit(X)
-    assert pipeline.predict(X).shape == (90,)
-    copy = clone(pipeline[-1])
-    assert copy.get_params() == pipeline[-1].get_params() and not hasattr(copy, "best_params_")
-
-
 def test_contamination_moves_the_threshold_alone():
     plain = LpSVDDCV(**QUICK).fit(X)
     moved = LpSVDDCV(**QUICK, contamination=0.3).fit(X)
@@ -307,28 +262,6 @@ def test_progress_is_shown_on_request(capsys):
     assert "6/6" in capsys.readouterr().err
     LpSVDDCV(**QUICK).fit(X[:30])
     assert capsys.readouterr().err == ""
-
-
-@pytest.mark.parametrize(
-    "options, named",
-    [
-        ({"criterion": "best"}, "criterion"),
-        ({"gammas": "wide"}, "gammas"),
-        ({"gammas": []}, "gammas"),
-        ({"gammas": [-1.0]}, "gamma"),
-        ({"nus": [0.0]}, "nu"),
-        ({"nus": "some"}, "nus"),
-        ({"p": 0.5}, "p"),
-        ({"p": []}, "p"),
-        ({"cv": 1}, "cv"),
-        ({"max_samples": 2}, "max_samples"),
-        ({"max_samples": 0.5}, "max_samples"),
-    ],
-    ids=str,
-)
-def test_bad_parameters_are_refused_by_name(options, named):
-    with pytest.raises(ValueError, match=rf"\b{named}\b"):
-        LpSVDDCV(**options).fit(X)
 
 
 # -- criteria ---------------------------------------------------------------------------------
@@ -412,5 +345,3 @@ def test_outliers_depend_on_the_seed_alone():
     assert all(np.array_equal(one[k], two[k]) and not np.array_equal(one[k], other[k]) for k in one)
     few = artificial_outliers(X, 20, kinds=["permuted"], random_state=0)
     assert list(few) == ["permuted"]
-    with pytest.raises(ValueError, match="kinds"):
-        artificial_outliers(X, 20, kinds=["strange"])
