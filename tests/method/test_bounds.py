@@ -15,14 +15,8 @@ from lpsvdd import LpSVDD, bounds, solve
 from lpsvdd.bounds import error_bound, sample_size
 from lpsvdd.kernels import kernel_matrix
 
-HAND = {
-    "p": 2.0,
-    "slack": [0.0, 0.5, 1.0, 0.0],
-    "K": np.eye(4),
-    "margin": 1.0,
-    "delta": 0.05,
-    "radius_sq": 0.5,
-}
+HAND = {"p": 2.0, "slack": [0.0, 0.5, 1.0, 0.0], "K": np.eye(4), "margin": 1.0, "delta": 0.05}
+HAND |= {"radius_sq": 0.5}
 CONFIDENCE_N4 = 3 * math.sqrt(math.log(40) / 8)
 
 
@@ -33,23 +27,18 @@ def rbf(n: int, seed: int, gamma: float = 0.5) -> np.ndarray:
 # --- values computed by hand -------------------------------------------------------------------
 
 
-def test_printed_bound_by_hand():
+def test_printed_and_corrected_bound_by_hand():
     # (0.25 + 1)/4;  4 * 2 * 1 * 1 / sqrt(4) * (1 + 3 + 0.5)
     terms = error_bound(**HAND, B=1.0, form="paper")
     assert terms.empirical == pytest.approx(0.3125, rel=1e-12)
     assert terms.complexity == pytest.approx(18.0, rel=1e-12)
     assert terms.confidence == pytest.approx(CONFIDENCE_N4, rel=1e-12)
-    assert terms.total == pytest.approx(18.3125 + CONFIDENCE_N4, rel=1e-12)
-    assert terms.vacuous
-
-
-def test_corrected_bound_by_hand():
+    assert terms.total == pytest.approx(18.3125 + CONFIDENCE_N4, rel=1e-12) and terms.vacuous
     # (2/1) * [ (4*1/4) * sqrt(4)  +  (4 + 1) / sqrt(4) ] = 2 * (2 + 2.5)
     terms = error_bound(**HAND, form="corrected")
     assert (terms.B, terms.B_kappa) == (1.0, 1.0)
     assert terms.empirical == pytest.approx(0.3125, rel=1e-12)
-    assert terms.linear == pytest.approx(4.0, rel=1e-12)
-    assert terms.offset == pytest.approx(5.0, rel=1e-12)
+    assert (terms.linear, terms.offset) == pytest.approx((4.0, 5.0), rel=1e-12)
     assert terms.total == pytest.approx(9.3125 + CONFIDENCE_N4, rel=1e-12)
 
 
@@ -146,14 +135,6 @@ def test_printed_lipschitz_constant_exceeds_the_tight_one_by_the_stated_factor()
         printed = bounds.lipschitz_printed(p=p, margin=margin, B=1, B_kappa=1, radius_sq=0.5)
         factor = (4.5 / margin) ** (p - 1)
         assert printed == pytest.approx(bounds.lipschitz(p=p, margin=margin) * factor, rel=1e-12)
-
-
-def test_loss_lies_between_indicator_and_scaled_slack():
-    t = np.linspace(-2, 3, 1001)
-    for p in (1.0, 1.5, 4.0):
-        loss = bounds.margin_loss(t, p=p, margin=0.7)
-        assert np.all(loss >= (t > 0.7))
-        assert np.all(loss <= (np.maximum(t, 0) / 0.7) ** p + 1e-15)
 
 
 def test_limit_p_to_one_is_continuous():
@@ -301,16 +282,8 @@ def test_bound_of_agrees_with_error_bound():
     norm = math.sqrt(model.alpha_ @ K @ model.alpha_)
     for form in bounds.FORMS:
         got = bounds.bound_of(model, margin=0.5, delta=0.1, form=form)
-        want = error_bound(
-            p=2.0,
-            slack=model.slack_,
-            K=K,
-            margin=0.5,
-            delta=0.1,
-            radius_sq=model.radius_sq_,
-            form=form,
-            norm=norm,
-        )
+        given = {"p": 2.0, "slack": model.slack_, "K": K, "margin": 0.5, "delta": 0.1}
+        want = error_bound(**given, radius_sq=model.radius_sq_, form=form, norm=norm)
         assert got.total == pytest.approx(want.total, rel=1e-6)
         assert got.B == pytest.approx(1.0 if form == "corrected" else norm, rel=1e-7)
         assert any("fitted centre" in note for note in got.notes) == (form != "corrected")

@@ -32,7 +32,6 @@ from lpsvdd.bounds import bound_of
 from lpsvdd.cli import build
 from lpsvdd.explain import explain
 from lpsvdd.preprocessing import PositiveScaler
-from lpsvdd.solver.solve import solve_problem
 
 ROOT = os.path.dirname(os.path.dirname(lpsvdd.__file__))
 LABEL = ("--label", "kind", "--target", "a")
@@ -157,32 +156,24 @@ def test_holdout_sets_a_threshold_that_new_rows_keep(tmp_path):
     check_error(few, "needs 9 targets held out, and --holdout leaves 3")
 
 
-def test_landmarks_are_named_and_their_gap_is_not_the_exact_one(folder):
-    shown = report("fit", folder / "plain.csv", *LABEL, "--solver", "landmarks", "--landmarks", 9)
+def test_the_report_says_how_well_it_was_solved(folder, monkeypatch):
+    words = ("fit", folder / "plain.csv", *LABEL)
+    shown = report(*words, "--solver", "landmarks", "--landmarks", 9)
     match = re.fullmatch(
         r"(\S+) on 9 landmarks, optimal; (\S+) \(exact\) of the problem without landmarks",
         shown["duality gap"],
     )
     assert float(match[1]) < 1e-9 < float(match[2])
-
-
-def test_optimal_is_the_solvers_word(folder, monkeypatch):
-    def starved(problem, start, costs, **limits):
-        return solve_problem(problem, start, costs, **limits | {"max_iter": 1, "polish": 0})
-
-    monkeypatch.setattr("lpsvdd.estimators.solve_problem", starved)
-    done = run("fit", folder / "plain.csv", *LABEL, "--p", 1.1, "--C", 0.3, "--tol", 0.9)
-    assert "optimal" in done.output  # a gap below 0.9 is reached at once
-    done = run("fit", folder / "plain.csv", *LABEL, "--p", 1.1, "--C", 0.3)
-    assert "NOT CONVERGED" in done.output and "note: lp-SVDD (p=1.1) stopped" in done.output
-
-
-def test_a_radius_below_zero_is_explained(folder):
-    done = run("fit", folder / "plain.csv", *LABEL, "--C", 1e-3)
+    done = run(*words, "--C", 1e-3)
     assert "R^2 <= 0: no point is inside the ball; raise --C" in done.output
     assert "note:" not in done.output
-    shown = report("fit", folder / "plain.csv", *LABEL, "--C", 1e-3, "--contamination", 0.25)
+    shown = report(*words, "--C", 1e-3, "--contamination", 0.25)
     assert shown["threshold"] == "rejects 0.25 of the fitted targets"
+    monkeypatch.setitem(LpSVDD.__init__.__kwdefaults__, "max_iter", 1)
+    words += ("--p", 1.1, "--C", 0.3, "--gamma", 5)
+    assert "optimal" in run(*words, "--tol", 0.9).output
+    done = run(*words)
+    assert "NOT CONVERGED" in done.output and "note: lp-SVDD (p=1.1) stopped" in done.output
 
 
 def test_tune_chooses_as_the_search_does(folder, frame, tmp_path):
@@ -466,25 +457,24 @@ def test_ids_and_labels_may_be_absent_or_others(folder, frame, tmp_path):
     check_error(done, "the id column 'score' has the name of a column of the scores")
 
 
-def test_ids_that_a_spreadsheet_would_run_are_made_harmless(frame, tmp_path):
+def test_reasons_are_those_of_explain_and_cells_that_a_spreadsheet_would_run_harmless(
+    folder, frame, tmp_path
+):
+    found = scores_of(run("score", folder / "m.lpsvdd", folder / "d.csv", "--explain", 2))
+    expected = explain(load_model(folder / "m.lpsvdd"), frame)
+    for row in (0, 59):
+        text = "; ".join(f"{name} {part:.3g}" for name, _, part in expected.reasons(row, 2))
+        assert found["reasons"][row] == text
     who = ["=1+1", "+cmd", "@x", "-5", "+4,9", "-x"] * 10
     table = frame[["u", "v"]].rename(columns={"u": "=u"}).assign(**{"=id": who})
     table.to_csv(tmp_path / "d.csv", index=False)
-    words = ("--id", "=id", "--model", tmp_path / "m.lpsvdd")
+    words = ("--id", "=id", *FAST, "--model", tmp_path / "m.lpsvdd")
     assert run("fit", tmp_path / "d.csv", *words).exit_code == 0
     done = run("score", tmp_path / "m.lpsvdd", tmp_path / "d.csv", "--explain", 2)
     found = scores_of(done).astype(str)
     assert list(found.iloc[:6, 0]) == ["'=1+1", "'+cmd", "'@x", "-5", "+4,9", "'-x"]
     assert found.columns[0] == "'=id" and not found["reasons"].str.startswith("=").any()
     assert found["reasons"].str.startswith("'=u").any()
-
-
-def test_reasons_are_those_of_explain(folder, frame):
-    found = scores_of(run("score", folder / "m.lpsvdd", folder / "d.csv", "--explain", 2))
-    expected = explain(load_model(folder / "m.lpsvdd"), frame)
-    for row in (0, 59):
-        text = "; ".join(f"{name} {part:.3g}" for name, _, part in expected.reasons(row, 2))
-        assert found["reasons"][row] == text
 
 
 def test_models_saved_from_python(frame, tmp_path):
@@ -572,30 +562,23 @@ def test_wrong_options_get_one_sentence(folder, commands, words, message):
         check_error(run(command, *(places.get(word, word) for word in words)), message)
 
 
-def test_options_may_stand_anywhere_and_names_with_commas_are_quoted(folder, frame, tmp_path):
-    path = tmp_path / "d.csv"
-    frame.rename(columns={"u": "length, cm"})[["length, cm", "v"]].to_csv(path, index=False)
-    before = run("fit", "--C", 0.1, "--solver=dense", path, "--drop", '"length, cm"')
+def test_options_stand_anywhere_classes_match_as_numbers_and_quiet_says_nothing(frame, tmp_path):
+    path, table = tmp_path / "d.csv", frame[["u", "v"]]
+    table.rename(columns={"u": "length, cm"}).to_csv(path, index=False)
+    before = run("fit", *FAST, "--solver=dense", path, "--drop", '"length, cm"')
     assert before.exit_code == 0 and "60 rows, 1 columns" in before.output
-    assert before.output == run("fit", path, "--drop", '"length, cm"', "--C", 0.1).output
-
-
-def test_classes_match_as_numbers(frame, tmp_path):
-    path = tmp_path / "d.csv"
-    table = frame[["u", "v"]]
-    table.assign(y=np.where(frame["kind"] == "a", 1.0, 2.0)).to_csv(path, index=False)
-    assert "48 targets" in run("fit", path, "--label", "y", "--target", 1).output
-    assert "12 targets" in run("fit", path, "--label", "y", "--target", "2.00").output
-    table.assign(y=np.where(frame["kind"] == "a", "+1", "-1")).to_csv(path, index=False)
-    assert "48 targets" in run("fit", path, "--label", "y").output
-
-
-def test_quiet_says_nothing_and_progress_needs_a_terminal(folder):
-    for command in ("fit", "tune"):
-        words = (command, folder / "plain.csv", *LABEL, "--gamma", 0.5)
-        done = run(*words)
-        assert done.stderr == "" and "fitting" not in done.stdout
-        assert run(*words, "--quiet").output == ""
+    assert before.output == run("fit", path, "--drop", '"length, cm"', *FAST).output
+    is_a = frame["kind"] == "a"
+    for kinds, target, count in (
+        ((1.0, 2.0), ("--target", 1), 48),
+        ((1.0, 2.0), ("--target", "2.00"), 12),
+        (("+1", "-1"), (), 48),
+    ):
+        table.assign(y=np.where(is_a, *kinds)).to_csv(path, index=False)
+        done = run("fit", path, "--label", "y", *target, *FAST)
+        assert f"{count} targets" in done.output
+        assert done.stderr == "" and "fitting" not in done.stdout  # no terminal, no progress
+        assert run("fit", path, "--label", "y", *target, *FAST, "--quiet").output == ""
 
 
 def test_a_terminal_sees_what_takes_its_time(folder, tmp_path):

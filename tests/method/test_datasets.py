@@ -15,21 +15,12 @@ from lpsvdd.datasets.generate import CENTRES, triangle, waveform
 from lpsvdd.datasets.read import array_sha256, file_sha256, read_csv
 from replication.paper import SIZES as PAPER
 
-TARGETS = {
-    "D1": "virginica",
-    "D2": "LIVE",
-    "D3": "pp",
-    "D4": "1",
-    "D5": "1",
-    "D6": "B",
-    "D7": "2",
-    "D8": "0",
-    "D9": "positive",
-    "D10": "MEDV>35",
-    **{f"D{i}": "negative" for i in (11, 12, 13, 14, 15, 16, 17, 19)},
-    "D18": "benign",
-    "D20": "1",
-}
+TARGETS = dict(zip(PAPER, (
+    "virginica LIVE pp 1 1 B 2 0 positive MEDV>35 negative negative negative negative negative "
+    "negative negative benign negative 1"
+).split(), strict=True))  # fmt: skip
+
+
 SUPPLIED = ("D4", "D5")
 
 
@@ -97,27 +88,20 @@ def test_load_agrees_with_the_paper_and_every_name_finds_its_record(key, user_da
     assert not np.isinf(data.X).any()
 
 
-def test_missing_values_stay_missing():
+def test_missing_values_stay_missing_and_sets_that_share_a_table_agree():
     hepatitis = datasets.load("hepatitis").X
     assert int(np.isnan(hepatitis).any(axis=1).sum()) == 75
     breast = datasets.load("breast")
-    columns = {breast.feature_names[j] for j in np.flatnonzero(np.isnan(breast.X).any(axis=0))}
-    assert columns == {"bare_nuclei"}
+    incomplete = np.isnan(breast.X)
+    assert [breast.feature_names[j] for j in np.flatnonzero(incomplete.any(0))] == ["bare_nuclei"]
+    complete = breast.X[~incomplete.any(axis=1)]
+    assert sorted(map(tuple, complete)) == sorted(map(tuple, datasets.load("wisconsin").X))
     cleveland = datasets.load("cleveland")
     incomplete = np.isnan(cleveland.X).any(axis=1)
     assert incomplete.sum() == 4 and (cleveland.y[incomplete] == 1).all()
-
-
-def test_sets_that_share_a_table():
     d9, d12, d19 = (datasets.load(key) for key in ("D9", "D12", "D19"))
     assert np.array_equal(d12.X, d19.X) and np.array_equal(d12.y, d19.y)
     assert np.array_equal(d9.X, d12.X) and np.array_equal(d9.y, -d12.y)
-
-
-def test_wisconsin_is_the_complete_part_of_breast():
-    breast = datasets.load("breast").X
-    complete = breast[~np.isnan(breast).any(axis=1)]
-    assert sorted(map(tuple, complete)) == sorted(map(tuple, datasets.load("wisconsin").X))
 
 
 def test_another_target_can_be_chosen():
@@ -204,30 +188,21 @@ def test_user_folder_without_variable(monkeypatch):
     assert datasets.user_folder().name == "lpsvdd"
 
 
-@pytest.mark.parametrize("packed", [False, True])
-@pytest.mark.parametrize("header", [False, True])
-def test_add_then_load(tmp_path, user_data, packed, header):
-    source = write_csv(tmp_path / "pump.csv", 500, 64, 133, header=header)
+@pytest.mark.parametrize(("packed", "header"), [(False, True), (True, False)])
+def test_what_is_added_is_loaded_and_replaces_the_earlier_file(
+    pump, tmp_path, user_data, packed, header
+):
+    datasets.add("D5", pump)
+    source = write_csv(tmp_path / "other.csv", 500, 64, 133, header=header)
     expected = read_csv(source)
     if packed:
-        archive = tmp_path / "pump.csv.gz"
-        archive.write_bytes(gzip.compress(source.read_bytes()))
-        source = archive
+        (tmp_path / "other.csv.gz").write_bytes(gzip.compress(source.read_bytes()))
+        source = tmp_path / "other.csv.gz"
     copy = datasets.add("D5", source)
-    assert copy.parent == user_data
-    data = datasets.load("delft-pump")
-    assert np.array_equal(data.X, expected.X)
-    assert int((data.y == 1).sum()) == 133
-    assert datasets.verify()["D5"] == "verified"
-
-
-def test_add_replaces_the_earlier_file(pump, tmp_path, user_data):
-    datasets.add("D5", pump)
-    archive = tmp_path / "pump.csv.gz"
-    archive.write_bytes(gzip.compress(pump.read_bytes()))
-    copy = datasets.add("D5", archive)
     assert sorted(p.name for p in user_data.iterdir()) == [copy.name, copy.name + ".sha256"]
-    datasets.add("D5", copy)
+    data = datasets.load("delft-pump")
+    assert np.array_equal(data.X, expected.X) and int((data.y == 1).sum()) == 133
+    datasets.add("D5", copy)  # itself
     assert datasets.verify()["D5"] == "verified"
 
 

@@ -68,7 +68,7 @@ SLOW = pytest.mark.slow
         pytest.param(
             ConformalDetector(LpSVDD(C=1.0, gamma=0.3), "cross", random_state=0), marks=SLOW
         ),
-        OpenSetClassifier(),
+        pytest.param(OpenSetClassifier(), marks=SLOW),
         pytest.param(OpenSetClassifier(p=1.0, C=0.1, use_negatives=True, holdout=0.0), marks=SLOW),
         *[cls() for cls in (KernelMean, GaussianProcessOCC, KernelPCAOCC, KNFST)],
         *[cls() for cls in (PositiveScaler, UnitNorm, PositiveImputer)],

@@ -58,20 +58,14 @@ def check(model, rows, feed, dtype, graph):
         (LpSVDD(p=1.3, gamma=0.02, contamination=0.2), LABELS),
         (LpSVDD(kernel="linear"), None),
         (LpSVDD(kernel="poly", gamma=0.01, degree=2), None),
-        (
-            piped(preprocessor(unit_norm=False), LpSVDD(kernel="poly", contamination=0.2)),
-            LABELS,
-        ),
+        (piped(preprocessor(unit_norm=False), LpSVDD(kernel="poly", contamination=0.2)), LABELS),
         (piped(preprocessor(), LpSVDD(C=0.2, contamination=0.1)), None),
         (piped(StandardScaler(), PCA(2), WeightedLpSVDD(contamination=0.1)), None),
         (piped(StandardScaler(), LpSVDDCV(gammas=[0.1, 0.3], random_state=0)), None),
         (ConformalDetector(piped(StandardScaler(), LpSVDD()), random_state=0), None),
         (
             ConformalDetector(
-                piped(preprocessor(unit_norm=False), LpSVDD()),
-                "cross",
-                n_folds=3,
-                random_state=0,
+                piped(preprocessor(unit_norm=False), LpSVDD()), "cross", n_folds=3, random_state=0
             ),
             None,
         ),

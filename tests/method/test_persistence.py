@@ -24,20 +24,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 import lpsvdd
-from lpsvdd import (
-    LpSVDD,
-    OpenSetClassifier,
-    load_model,
-    save,
-)
+from lpsvdd import LpSVDD, OpenSetClassifier, load_model, save
 from lpsvdd._atomic import whole_file
-from lpsvdd.persistence import (
-    MEMBER,
-    OUR_TYPES,
-    ModelFileError,
-    ModelVersionWarning,
-    read_notes,
-)
+from lpsvdd.persistence import MEMBER, OUR_TYPES, ModelFileError, ModelVersionWarning, read_notes
 from lpsvdd.preprocessing import preprocessor
 
 X = np.random.default_rng(3).normal(size=(40, 3))

@@ -22,8 +22,6 @@ from lpsvdd.bounds import (
     rejection_risk,
     rejection_risk_of,
 )
-from lpsvdd.datasets import load
-from lpsvdd.preprocessing import preprocessor
 
 SHARES = {
     "both": (Fraction(1, 2), Fraction(1, 6)),
@@ -129,8 +127,9 @@ def ball(model, probes):
     return np.append(model.score_samples(probes), model.radius_sq_)
 
 
-@pytest.mark.parametrize("atoms", [False, True])
-@pytest.mark.parametrize(("p", "C"), [(4 / 3, 0.3), (2.0, 0.5), (3.0, 5.0)])
+@pytest.mark.parametrize(
+    ("p", "C", "atoms"), [(4 / 3, 0.3, True), (2.0, 0.5, False), (3.0, 5.0, True)]
+)
 def test_the_points_outside_alone_give_the_same_ball(p, C, atoms):
     X, probes = points(atoms=atoms), points(20, seed=5)
     model = LpSVDD(p=p, C=C, gamma=0.3).fit(X)
@@ -157,7 +156,7 @@ def test_at_p_1_the_points_outside_and_on_the_surface_give_the_same_ball():
     assert not np.allclose(ball(without, probes), ball(model, probes), atol=1e-3)
 
 
-@pytest.mark.parametrize("p", [4 / 3, 2.0])
+@pytest.mark.parametrize("p", [4 / 3])
 def test_a_new_point_changes_the_ball_exactly_if_it_is_rejected(p):
     X, probes = points(), points(20, seed=5)
     model = LpSVDD(p=p, C=0.4, gamma=0.3).fit(X)
@@ -170,7 +169,7 @@ def test_a_new_point_changes_the_ball_exactly_if_it_is_rejected(p):
         assert (more.predict([x])[0] > 0) == (verdict > 0)
 
 
-@pytest.mark.parametrize(("p", "C"), [(1.0, 0.15), (1.5, 0.2), (2.0, 0.5)])
+@pytest.mark.parametrize(("p", "C"), [(1.0, 0.15), (1.5, 0.2)])
 def test_leave_one_out_needs_no_refits(p, C):
     """Its error is k/n exactly for p > 1, and between the two counts at p = 1."""
     X = points(40, seed=2)
@@ -204,7 +203,7 @@ def _gaussian(X):
     return np.exp(-0.3 * ((X[:, None] - X[None]) ** 2).sum(-1))
 
 
-@pytest.mark.parametrize("p", [1.0, 32 / 31, 1.2])
+@pytest.mark.parametrize("p", [1.0, 32 / 31])
 def test_numerical_dust_is_not_counted(p):
     """Near p = 1 true slacks are as small as 1e-30 and interior points keep tiny multipliers."""
     X = points(150)
@@ -217,7 +216,7 @@ def test_numerical_dust_is_not_counted(p):
     assert determining_points(precomputed) == determining_points(model)
     # Without the promise a slack that no score can show does not count as outside.
     low = determining_points(model).low
-    assert (low < told.low) == (p < 1.1) and low >= (model.slack_ > 1e-9).sum()
+    assert told.low > low >= (model.slack_ > 1e-9).sum()
 
 
 def test_slacks_below_rounding_do_not_count_for_the_lower_end():
@@ -269,13 +268,9 @@ def test_equal_points_at_p_1_leave_the_lower_end_to_the_points_outside():
     assert rejection_risk(40, 40)[0] > 0.5  # what one count for both ends would claim
     with pytest.raises(ValueError, match="density=True, but rows are equal"):
         determining_points(model, density=True)
-
-
-def test_a_density_leaves_few_points_on_a_sphere():
-    circle = unit_rows(np.random.default_rng(0), 40)
-    model = LpSVDD(p=1.0, C=1.0, kernel="linear").fit(circle)
+    circle = LpSVDD(p=1.0, C=1.0, kernel="linear").fit(unit_rows(np.random.default_rng(0), 40))
     with pytest.raises(ValueError, match="40 points lie on the sphere, and with a density at most"):
-        determining_points(model, density=True)
+        determining_points(circle, density=True)
 
 
 def test_only_positive_points_are_counted_with_labelled_outliers():
@@ -316,9 +311,8 @@ def test_what_was_learnt_from_the_counted_rows_is_named_in_one_sentence():
     assert not any("learnt" in str(one.message) for one in said)
 
 
-@pytest.mark.parametrize("p", [1.0, 2.0])
-def test_a_search_on_the_same_rows_is_named(p, tmp_path):
-    search = LpSVDDCV(p=p, gammas=[0.1, 0.5], random_state=0).fit(points())
+def test_a_search_on_the_same_rows_is_named(tmp_path):
+    search = LpSVDDCV(gammas=[0.1, 0.5], random_state=0).fit(points())
     save(search, tmp_path / "model.lpsvdd")
     for model in (search, load_model(tmp_path / "model.lpsvdd")):
         with pytest.warns(AssumptionWarning, match="the setting chosen by LpSVDDCV"):
@@ -431,27 +425,6 @@ def test_no_silent_miss_where_the_surface_has_mass(draw, kernel, C, p):
         risk = np.mean(model.predict(fresh) < 0)
         misses.append(not low - 0.02 <= risk <= high + 0.02)
     assert sum(misses) <= 1  # more than one of eight at beta = 0.05: probability 0.06
-
-
-@pytest.mark.parametrize("name", ["D7", "D14"])
-def test_rows_of_length_one_and_a_linear_kernel(name):
-    data = load(name)
-    targets = data.X[data.y == 1]
-    for seed in range(3):
-        order = np.random.default_rng(seed).permutation(len(targets))
-        train, test = np.array_split(targets[order], 2)
-        steps = preprocessor().fit(train, np.ones(len(train)))
-        model = LpSVDD(p=1.0, C=1.0, kernel="linear").fit(steps.transform(train))
-        rejected = np.mean(model.predict(steps.transform(test)) < 0)
-        assert rejected == 0.0 == model.rejection_risk()[0]
-
-
-def test_two_atoms_with_a_precomputed_kernel():
-    for seed in range(5):
-        atom = np.random.default_rng(seed).integers(0, 2, 40)
-        model = LpSVDD(p=1.0, C=1.0, kernel="precomputed").fit(np.eye(2)[np.ix_(atom, atom)])
-        assert (model.predict(np.eye(2)[:, atom]) > 0).all()  # the risk is 0
-        assert determining_points(model) == Determining(0, 40, 40)
 
 
 def test_the_chosen_cost_is_the_last_that_passes_with_its_share_of_beta():
