@@ -25,7 +25,8 @@ KZ = kernel_matrix(Z, X, kernel="rbf", gamma=GAMMA)
 
 
 def test_outliers_score_lower():
-    rows = np.vstack([RNG.normal(size=(80, 2)), RNG.normal(4.0, 0.5, size=(20, 2))])
+    rng = np.random.default_rng(3)
+    rows = np.vstack([rng.normal(size=(80, 2)), rng.normal(4.0, 0.5, size=(20, 2))])
     labels = np.repeat([1, -1], [80, 20])
     for detector in (
         KernelMean(gamma=GAMMA), KernelPCAOCC(gamma=GAMMA, n_components=4),
