@@ -54,9 +54,9 @@ def test_a_path_says_optimal_by_the_same_rule(n):
     X, y = points(n, 0)
     K = kernel_matrix(X, gamma=0.3)
     ratios = []
-    for max_iter in (2, 4, 8):
+    for max_iter in (2, 8):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            path = solve_path(K, ps=[1.2, 3.0], cs=[0.1, 1.0], tol=1e-6, max_iter=max_iter)
+            path = solve_path(K, ps=[1.2], cs=[0.1, 1.0], tol=1e-6, max_iter=max_iter)
         ratios += [assert_honest(found, K, y, found.p, found.c, 1e-6) for found in path]
     assert max(ratios) > 1.0
