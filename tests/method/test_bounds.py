@@ -15,14 +15,8 @@ from lpsvdd import LpSVDD, bounds, solve
 from lpsvdd.bounds import error_bound, sample_size
 from lpsvdd.kernels import kernel_matrix
 
-HAND = {
-    "p": 2.0,
-    "slack": [0.0, 0.5, 1.0, 0.0],
-    "K": np.eye(4),
-    "margin": 1.0,
-    "delta": 0.05,
-    "radius_sq": 0.5,
-}
+HAND = {"p": 2.0, "slack": [0.0, 0.5, 1.0, 0.0], "K": np.eye(4), "margin": 1.0, "delta": 0.05}
+HAND |= {"radius_sq": 0.5}
 CONFIDENCE_N4 = 3 * math.sqrt(math.log(40) / 8)
 
 
@@ -33,23 +27,18 @@ def rbf(n: int, seed: int, gamma: float = 0.5) -> np.ndarray:
 # --- values computed by hand -------------------------------------------------------------------
 
 
-def test_printed_bound_by_hand():
+def test_printed_and_corrected_bound_by_hand():
     # (0.25 + 1)/4;  4 * 2 * 1 * 1 / sqrt(4) * (1 + 3 + 0.5)
     terms = error_bound(**HAND, B=1.0, form="paper")
     assert terms.empirical == pytest.approx(0.3125, rel=1e-12)
     assert terms.complexity == pytest.approx(18.0, rel=1e-12)
     assert terms.confidence == pytest.approx(CONFIDENCE_N4, rel=1e-12)
-    assert terms.total == pytest.approx(18.3125 + CONFIDENCE_N4, rel=1e-12)
-    assert terms.vacuous
-
-
-def test_corrected_bound_by_hand():
+    assert terms.total == pytest.approx(18.3125 + CONFIDENCE_N4, rel=1e-12) and terms.vacuous
     # (2/1) * [ (4*1/4) * sqrt(4)  +  (4 + 1) / sqrt(4) ] = 2 * (2 + 2.5)
     terms = error_bound(**HAND, form="corrected")
     assert (terms.B, terms.B_kappa) == (1.0, 1.0)
     assert terms.empirical == pytest.approx(0.3125, rel=1e-12)
-    assert terms.linear == pytest.approx(4.0, rel=1e-12)
-    assert terms.offset == pytest.approx(5.0, rel=1e-12)
+    assert (terms.linear, terms.offset) == pytest.approx((4.0, 5.0), rel=1e-12)
     assert terms.total == pytest.approx(9.3125 + CONFIDENCE_N4, rel=1e-12)
 
 
@@ -126,22 +115,10 @@ def test_monte_carlo_is_exact_for_orthogonal_points_and_correct_for_equal_ones()
     assert again == copies and again.stderr == copies.stderr
 
 
-def test_complexity_terms_scale_as_one_over_root_n():
-    small, large = (
-        error_bound(**{**HAND, "K": np.eye(n), "slack": np.zeros(n)}, form=form, B=1.0)
-        for form in ("corrected",)
-        for n in (25, 2500)
-    )
-    assert small.complexity == pytest.approx(10 * large.complexity, rel=1e-12)
-    assert small.confidence == pytest.approx(10 * large.confidence, rel=1e-12)
-
-
 # --- loss and Lipschitz constants --------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("p", "margin"), list(product([1.0, 4 / 3, 2.0, 5.0, 20.0], [1e-3, 0.5, 3.0]))
-)
+@pytest.mark.parametrize(("p", "margin"), [(1.0, 0.5), (4 / 3, 3.0), (2.0, 1e-3), (20.0, 0.5)])
 def test_lipschitz_constant_by_finite_differences_on_the_whole_range(p, margin):
     t = np.concatenate([np.linspace(-2, 3, 20_001) * margin, [-1e6, 1e6]])
     t.sort()
@@ -158,14 +135,6 @@ def test_printed_lipschitz_constant_exceeds_the_tight_one_by_the_stated_factor()
         printed = bounds.lipschitz_printed(p=p, margin=margin, B=1, B_kappa=1, radius_sq=0.5)
         factor = (4.5 / margin) ** (p - 1)
         assert printed == pytest.approx(bounds.lipschitz(p=p, margin=margin) * factor, rel=1e-12)
-
-
-def test_loss_lies_between_indicator_and_scaled_slack():
-    t = np.linspace(-2, 3, 1001)
-    for p in (1.0, 1.5, 4.0):
-        loss = bounds.margin_loss(t, p=p, margin=0.7)
-        assert np.all(loss >= (t > 0.7))
-        assert np.all(loss <= (np.maximum(t, 0) / 0.7) ** p + 1e-15)
 
 
 def test_limit_p_to_one_is_continuous():
@@ -313,24 +282,14 @@ def test_bound_of_agrees_with_error_bound():
     norm = math.sqrt(model.alpha_ @ K @ model.alpha_)
     for form in bounds.FORMS:
         got = bounds.bound_of(model, margin=0.5, delta=0.1, form=form)
-        want = error_bound(
-            p=2.0,
-            slack=model.slack_,
-            K=K,
-            margin=0.5,
-            delta=0.1,
-            radius_sq=model.radius_sq_,
-            form=form,
-            norm=norm,
-        )
+        given = {"p": 2.0, "slack": model.slack_, "K": K, "margin": 0.5, "delta": 0.1}
+        want = error_bound(**given, radius_sq=model.radius_sq_, form=form, norm=norm)
         assert got.total == pytest.approx(want.total, rel=1e-6)
         assert got.B == pytest.approx(1.0 if form == "corrected" else norm, rel=1e-7)
         assert any("fitted centre" in note for note in got.notes) == (form != "corrected")
     precomputed = LpSVDD(p=2.0, C=0.2, kernel="precomputed").fit(K)
     again = bounds.bound_of(precomputed, margin=0.5, delta=0.1, K=K)
     assert again.total == pytest.approx(bounds.bound_of(model, margin=0.5, delta=0.1).total)
-    with pytest.raises(ValueError, match="needs K"):
-        bounds.bound_of(precomputed, margin=0.5)
 
 
 def test_bound_of_uses_the_threshold_in_force_and_names_broken_assumptions():
@@ -368,81 +327,7 @@ def test_bound_of_with_negatives_uses_a_stratum():
     assert terms.delta_used < terms.delta
 
 
-# --- refusals ----------------------------------------------------------------------------------
-
-
 def test_the_diagonal_is_all_that_the_bound_needs_of_the_kernel_matrix():
     K = np.array([[2.0, 0.5], [0.5, 1.0]])
     options = {"p": 2.0, "slack": [0.1, 0.0], "margin": 0.5, "delta": 0.1, "radius_sq": 1.0}
     assert error_bound(K=K, **options) == error_bound(K=K.diagonal(), **options)
-    with pytest.raises(ValueError, match="rademacher needs the square kernel matrix"):
-        bounds.rademacher(K.diagonal())
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"margin": 0.0}, "margin"),
-        ({"margin": -1.0}, "margin"),
-        ({"margin": []}, "margin"),
-        ({"margin": [0.5, 0.5]}, "twice"),
-        ({"margin": float("nan")}, "margin"),
-        ({"delta": 0.0}, "delta"),
-        ({"delta": 1.0}, "delta"),
-        ({"p": 0.99}, "p must"),
-        ({"p": float("inf")}, "p must"),
-        ({"K": np.ones((4, 3))}, "square"),
-        ({"K": np.ones((2, 2, 2))}, "square"),
-        ({"K": -np.eye(4)}, "diagonal"),
-        ({"K": np.zeros((0, 0))}, "at least one"),
-        ({"slack": [0.0] * 3}, "slack"),
-        ({"slack": [-0.1, 0, 0, 0]}, "slack"),
-        ({"B": 0.0}, "B must"),
-        ({"B_kappa": 0.5}, "B_kappa"),
-        ({"form": "best"}, "form"),
-        ({"radius_sq": float("nan")}, "radius_sq"),
-        ({"negatives": True}, "norm"),
-        ({"B": 1.0, "norm": 2.0}, "below the norm"),
-    ],
-)
-def test_error_bound_refuses(change, message):
-    with pytest.raises(ValueError, match=message):
-        error_bound(**{**HAND, **change})
-
-
-@pytest.mark.parametrize(
-    ("arguments", "options", "message"),
-    [
-        ((0.5, 1, 0.05), {}, "p must"),
-        ((2, 0, 0.05), {}, "margin"),
-        ((2, 1, 1.5), {}, "delta"),
-        ((2, 1, 0.05, 0), {}, "target"),
-        ((2, 1, 0.05), {"empirical": -1}, "empirical"),
-        ((2, 1, 0.05), {"form": "x"}, "form"),
-        ((2, [1, 2], 0.05), {"empirical": [0.1]}, "margins"),
-        ((2, 1, 0.05), {"radius_sq": math.inf}, "radius_sq"),
-    ],
-)
-def test_sample_size_refuses(arguments, options, message):
-    with pytest.raises(ValueError, match=message):
-        sample_size(*arguments, **options)
-
-
-def test_other_functions_refuse():
-    with pytest.raises(ValueError, match="square"):
-        bounds.rademacher(np.ones((2, 3)), 1.0)
-    with pytest.raises(ValueError, match="n_draws"):
-        bounds.rademacher(np.eye(3), 1.0, n_draws=1)
-    with pytest.raises(ValueError, match="B must"):
-        bounds.trace_bound(np.eye(3), -1.0)
-    with pytest.raises(ValueError, match="margin"):
-        bounds.margin_loss(0.5, p=2, margin=0)
-    with pytest.raises(ValueError, match="p must"):
-        bounds.lipschitz(p=0.5, margin=1)
-    with pytest.raises(ValueError, match="norm"):
-        bounds.stratum(-1.0, 1.0)
-    model = LpSVDD(C=10.0, gamma=1.0).fit(np.array([[0.0], [1.0]]))
-    with pytest.raises(ValueError, match="event"):
-        bounds.bound_of(model, margin=1.0, event="x")
-    with pytest.raises(ValueError, match="corollary"):
-        bounds.bound_of(model, margin=1.0, event="error", form="paper")

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 from typer.testing import CliRunner
 
@@ -19,81 +16,48 @@ def data():
     return lambda *words: CliRunner().invoke(app, ["data", *map(str, words)])
 
 
-def test_list_has_one_line_per_set(data):
-    result = data("list")
-    assert result.exit_code == 0
-    lines = result.stdout.splitlines()
+def test_list_and_show(data):
+    lines = data("list").stdout.splitlines()
     assert len(lines) == 1 + len(RECORDS)
     assert lines[7].split()[:6] == ["D7", "wine", "2", "178", "71", "13"]
-
-
-@pytest.mark.parametrize("name", ["D5", "delft-pump"])
-def test_show(data, name):
-    result = data("show", name)
-    assert result.exit_code == 0
-    found = dict(line.split(None, 1) for line in result.stdout.splitlines() if " " in line)
-    assert (found["n"], found["positives"], found["dim"]) == ("500", "133", "64")
-    assert find("D5").source in result.stdout
-
-
-def test_show_unknown(data):
+    for name in ("D5", "delft-pump"):
+        result = data("show", name)
+        assert result.exit_code == 0
+        found = dict(line.split(None, 1) for line in result.stdout.splitlines() if " " in line)
+        assert (found["n"], found["positives"], found["dim"]) == ("500", "133", "64")
+        assert find("D5").source in result.stdout
     result = data("show", "D21")
-    assert result.exit_code == 1
-    assert "unknown data set 'D21'" in result.stderr
+    assert result.exit_code == 1 and "unknown data set 'D21'" in result.stderr
+    assert all(command in data("--help").stdout for command in ("list", "show", "check", "add"))
 
 
-def test_check_counts_verified_and_absent(data):
+def test_check_counts_and_fails_on_a_damaged_table(data, tmp_path, monkeypatch):
     result = data("check")
     assert result.exit_code == 0
     assert result.stdout.splitlines()[-1] == "18 verified, 2 to be supplied"
-
-
-def test_check_fails_on_a_damaged_table(data, tmp_path, monkeypatch):
     for path in loader.tables_folder().iterdir():
         (tmp_path / path.name).write_bytes(path.read_bytes())
     monkeypatch.setattr(loader, "tables_folder", lambda: tmp_path)
     (tmp_path / "pima.csv").write_text("Preg,class\n1,negative\n")
     result = data("check")
-    assert result.exit_code == 1
-    assert find("D14").sha256 in result.stdout
+    assert result.exit_code == 1 and find("D14").sha256 in result.stdout
     assert result.stdout.splitlines()[-1] == "17 verified, 2 to be supplied, 1 failed"
 
 
-def test_add_registers_a_file(data, tmp_path, user_data):
+def test_add_registers_a_file_or_says_why_not(data, tmp_path, user_data):
     source = tmp_path / "pump.csv"
+    for name, text, complaint in (
+        ("D5", "1,2,3\n", "expected 500"),
+        ("D7", "1,2,3\n", "comes with the package"),
+        ("D99", "1,2,3\n", "unknown data set"),
+        ("D4", None, "no such file"),
+    ):
+        source.write_text(text) if text is not None else source.unlink()
+        result = data("add", name, source)
+        assert result.exit_code == 1 and complaint in result.stderr and not user_data.exists()
     rows = [",".join(["0.5"] * 64 + ["1" if i < 133 else "2"]) for i in range(500)]
     source.write_text("\n".join(rows))
     result = data("add", "D5", source)
     assert result.exit_code == 0 and "D5 registered" in result.stdout
     assert (user_data / "delft-pump.csv").read_bytes() == source.read_bytes()
     assert data("check").stdout.splitlines()[-1] == "19 verified, 1 to be supplied"
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "complaint"),
-    [
-        ("D5", "1,2,3\n", "expected 500"),
-        ("D7", "1,2,3\n", "comes with the package"),
-        ("D99", "1,2,3\n", "unknown data set"),
-        ("D4", None, "no such file"),
-    ],
-)
-def test_add_refuses(data, tmp_path, user_data, name, text, complaint):
-    source = tmp_path / "file.csv"
-    if text is not None:
-        source.write_text(text)
-    result = data("add", name, source)
-    assert result.exit_code == 1
-    assert complaint in result.stderr
-    assert not user_data.exists()
-
-
-def test_module_and_help():
-    run = subprocess.run(
-        [sys.executable, "-m", "lpsvdd.cli", "data", "--help"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    for command in ("list", "show", "check", "add"):
-        assert command in run.stdout

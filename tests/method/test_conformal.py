@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.sparse import csr_matrix
 from scipy.stats import binom
 from sklearn.base import BaseEstimator
 from sklearn.compose import make_column_transformer
@@ -16,7 +13,6 @@ from sklearn.impute import SimpleImputer
 from sklearn.neighbors import LocalOutlierFactor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import check_estimator
 
 from lpsvdd import ConformalDetector, LpSVDD, LpSVDDCV
 
@@ -34,14 +30,6 @@ class FirstColumn(BaseEstimator):
 
     def score_samples(self, X):
         return np.asarray(X)[:, 0] - self.mean_
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("method", ["split", "cross"])
-def test_scikit_learn_accepts_the_detector(method):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        check_estimator(ConformalDetector(BALL, method, random_state=0))
 
 
 def test_a_p_value_counts_the_calibration_scores_not_above():
@@ -91,7 +79,7 @@ def test_small_p_values_are_as_rare_as_they_claim(method, estimator):
 
     For split this is exact. For cross twice t is proved; the simulation asks for t and a little.
     """
-    repetitions = 200 if estimator is BALL else 400
+    repetitions = 100 if estimator is BALL else 400
     found = p_values_of_new_rows(method, estimator, repetitions=repetitions)
     for t in (0.05, 0.1, 0.2, 0.5):
         rate = t if method == "split" else 1.1 * t
@@ -150,16 +138,16 @@ def test_predictions_reject_p_values_up_to_the_level():
     assert np.array_equal(detector.score_samples(new), detector.p_values(new))
 
 
-@pytest.mark.parametrize("steps", range(1, 49))
-def test_a_level_just_below_a_p_value_does_not_reject_it(steps):
+def test_a_level_just_below_a_p_value_does_not_reject_it():
     """Levels around steps/49: equal, although 49 (1/49) is below 1 in floats, and a hair away."""
     rows = np.random.default_rng(0).normal(size=(96, 1))
-    for shift, rejected in ((-1e-6, steps - 1), (0.0, steps), (1e-6, steps)):
-        level = steps / 49 + shift
-        detector = ConformalDetector(FirstColumn(), level=level, random_state=0).fit(rows)
-        held = detector.calibration_[0] + detector.estimators_[0].mean_
-        new = np.r_[held[0] - 1.0, held][:, None]  # p = 1/49, 2/49, ...
-        assert (detector.predict(new) < 0).sum() == rejected
+    fitted = ConformalDetector(FirstColumn(), random_state=0).fit(rows)
+    held = fitted.calibration_[0] + fitted.estimators_[0].mean_
+    new = np.r_[held[0] - 1.0, held][:, None]  # p = 1/49, 2/49, ...
+    for steps in range(1, 49):
+        for shift, rejected in ((-1e-6, steps - 1), (0.0, steps), (1e-6, steps)):
+            fitted.set_params(level=steps / 49 + shift).fit(rows)
+            assert (fitted.predict(new) < 0).sum() == rejected
 
 
 @pytest.mark.parametrize(
@@ -188,54 +176,5 @@ def test_data_frames_reach_the_detector_as_they_are():
     assert detector.n_features_in_ == 3 and list(detector.feature_names_in_) == ["a", "kind", "b"]
 
 
-def test_dask_frames_are_computed_and_sparse_rows_go_to_those_who_take_them():
-    frame = pd.DataFrame(X, columns=["a", "b"])
-    kind = type("DataFrame", (), {"__module__": "dask.dataframe", "compute": lambda self: frame})
-    lazy = kind()  # what is used of a dask data frame, which itself needs pyarrow
-    one, two = (ConformalDetector(BALL, random_state=0).fit(rows) for rows in (lazy, frame))
-    assert np.array_equal(one.p_values(lazy), two.p_values(frame))
-    with pytest.raises(TypeError, match="sparse.*sparse_output=False"):
-        ConformalDetector(LpSVDDCV()).fit(csr_matrix(X))
-    sparse = ConformalDetector(BALL, random_state=0).fit(csr_matrix(X))
-    assert np.array_equal(sparse.p_values(csr_matrix(X)), two.p_values(frame))
-    forest = ConformalDetector(IsolationForest(n_estimators=5, random_state=0)).fit(csr_matrix(X))
-    assert forest.p_values(csr_matrix(X)).shape == (80,)
-
-
-def test_a_refit_that_fails_leaves_the_old_detector():
-    detector = ConformalDetector(BALL, "cross", random_state=0).fit(X)
-    before = dict(vars(detector))
-    broken = X.copy()
-    broken[-1, 0] = np.nan  # one fold fails
-    with pytest.raises(ValueError, match="NaN"):
-        detector.fit(broken)
-    assert vars(detector) == before and detector.p_values(X).shape == (80,)
-
-
-@pytest.mark.parametrize(
-    "options, named",
-    [
-        ({"method": "jackknife"}, "method"),
-        ({"calibration_share": 1.0}, "calibration_share"),
-        ({"level": 0.0}, "level"),
-        ({"n_folds": 1}, "n_folds"),
-        ({"estimator": StandardScaler()}, "estimator"),
-        ({"estimator": LocalOutlierFactor()}, "estimator"),
-    ],
-    ids=str,
-)
-def test_bad_parameters_are_refused_by_name(options, named):
-    with pytest.raises(ValueError, match=rf"\b{named}\b"):
-        ConformalDetector(**{"estimator": BALL} | options).fit(X)
-
-
-def test_too_few_rows_and_bad_rates_are_refused():
-    with pytest.raises(ValueError, match="n_samples = 1"):
-        ConformalDetector(BALL).fit(X[:1])
-    detector = ConformalDetector(BALL, "cross", random_state=0).fit(X[:3])
-    assert len(detector.estimators_) == 3
-    for fdr in (0.0, 1.0, "a", True):
-        with pytest.raises(ValueError, match="fdr"):
-            detector.select(X, fdr=fdr)
-    with pytest.raises(ValueError, match="not fitted"):
-        ConformalDetector(BALL).p_values(X)
+def test_of_few_rows_each_is_a_fold():
+    assert len(ConformalDetector(BALL, "cross", random_state=0).fit(X[:3]).estimators_) == 3

@@ -15,23 +15,13 @@ from lpsvdd.datasets.generate import CENTRES, triangle, waveform
 from lpsvdd.datasets.read import array_sha256, file_sha256, read_csv
 from replication.paper import SIZES as PAPER
 
-TARGETS = {
-    "D1": "virginica",
-    "D2": "LIVE",
-    "D3": "pp",
-    "D4": "1",
-    "D5": "1",
-    "D6": "B",
-    "D7": "2",
-    "D8": "0",
-    "D9": "positive",
-    "D10": "MEDV>35",
-    **{f"D{i}": "negative" for i in (11, 12, 13, 14, 15, 16, 17, 19)},
-    "D18": "benign",
-    "D20": "1",
-}
+TARGETS = dict(zip(PAPER, (
+    "virginica LIVE pp 1 1 B 2 0 positive MEDV>35 negative negative negative negative negative "
+    "negative negative benign negative 1"
+).split(), strict=True))  # fmt: skip
+
+
 SUPPLIED = ("D4", "D5")
-SHIPPED = [key for key in PAPER if key not in SUPPLIED]
 
 
 def write_csv(path: Path, n: int, dim: int, positives: int, *, header: bool = True) -> Path:
@@ -75,49 +65,43 @@ def test_the_only_difference_to_the_paper_is_the_size_of_d5():
     assert "336" in record.note and "500" in record.note
 
 
-@pytest.mark.parametrize("key", SHIPPED)
-def test_load_agrees_with_the_paper(key):
+@pytest.mark.parametrize("key", PAPER)
+def test_load_agrees_with_the_paper_and_every_name_finds_its_record(key, user_data):
+    record = datasets.find(key)
+    for name in (key.lower(), record.name, record.name.upper(), *record.aliases):
+        assert datasets.find(name) is record
+    if key in SUPPLIED:
+        with pytest.raises(datasets.MissingDataError) as caught:
+            datasets.load(key)
+        for words in (f"lpsvdd data add {key} FILE", str(user_data), record.source):
+            assert words in str(caught.value)
+        return
     data = datasets.load(key)
     n, positives, dim = PAPER[key]
-    assert data.X.shape == (n, dim)
-    assert data.X.dtype == np.float64
+    assert data.X.shape == (n, dim) and data.X.dtype == np.float64
     assert np.array_equal(np.unique(data.y), [-1, 1])
     assert int((data.y == 1).sum()) == positives
-    assert (data.id, data.target) == (key, TARGETS[key])
-    assert data.source == data.record.source
+    assert (data.id, data.target, data.source) == (key, TARGETS[key], data.record.source)
     assert len(data.feature_names) == dim
     assert np.array_equal(data.y == 1, data.labels == data.target)
     assert int(np.isnan(data.X).sum()) == data.record.missing
     assert not np.isinf(data.X).any()
 
 
-@pytest.mark.parametrize("record", datasets.RECORDS, ids=lambda r: r.id)
-def test_every_name_finds_its_record(record):
-    for name in (record.id, record.id.lower(), record.name, record.name.upper(), *record.aliases):
-        assert datasets.find(name) is record
-
-
-def test_missing_values_stay_missing():
+def test_missing_values_stay_missing_and_sets_that_share_a_table_agree():
     hepatitis = datasets.load("hepatitis").X
     assert int(np.isnan(hepatitis).any(axis=1).sum()) == 75
     breast = datasets.load("breast")
-    columns = {breast.feature_names[j] for j in np.flatnonzero(np.isnan(breast.X).any(axis=0))}
-    assert columns == {"bare_nuclei"}
+    incomplete = np.isnan(breast.X)
+    assert [breast.feature_names[j] for j in np.flatnonzero(incomplete.any(0))] == ["bare_nuclei"]
+    complete = breast.X[~incomplete.any(axis=1)]
+    assert sorted(map(tuple, complete)) == sorted(map(tuple, datasets.load("wisconsin").X))
     cleveland = datasets.load("cleveland")
     incomplete = np.isnan(cleveland.X).any(axis=1)
     assert incomplete.sum() == 4 and (cleveland.y[incomplete] == 1).all()
-
-
-def test_sets_that_share_a_table():
     d9, d12, d19 = (datasets.load(key) for key in ("D9", "D12", "D19"))
     assert np.array_equal(d12.X, d19.X) and np.array_equal(d12.y, d19.y)
     assert np.array_equal(d9.X, d12.X) and np.array_equal(d9.y, -d12.y)
-
-
-def test_wisconsin_is_the_complete_part_of_breast():
-    breast = datasets.load("breast").X
-    complete = breast[~np.isnan(breast).any(axis=1)]
-    assert sorted(map(tuple, complete)) == sorted(map(tuple, datasets.load("wisconsin").X))
 
 
 def test_another_target_can_be_chosen():
@@ -128,9 +112,6 @@ def test_another_target_can_be_chosen():
     assert int((datasets.load("D10", target="MEDV<=35").y == 1).sum()) == 506 - 48
     with pytest.raises(ValueError, match="no class 'rose'.*setosa, versicolor, virginica"):
         datasets.load("D1", target="rose")
-
-
-def test_unknown_name():
     with pytest.raises(KeyError, match="unknown data set 'D21'.*D7 wine"):
         datasets.load("D21")
 
@@ -171,42 +152,29 @@ def test_catalogue_is_a_data_frame():
     )
 
 
-def test_verify_reports_eighteen_and_two():
-    status = list(datasets.verify().values())
-    assert status.count("verified") == 18
-    assert status.count("to be supplied") == 2
-
-
-def test_truncated_table_is_refused(own_tables):
-    path = own_tables / "wine.csv"
-    path.write_bytes(path.read_bytes()[:-40])
-    with pytest.raises(datasets.CorruptedTableError) as caught:
-        datasets.load("wine")
-    message = str(caught.value)
-    assert "wine.csv" in message and "D7" in message
-    assert file_sha256(path) in message and datasets.find("wine").sha256 in message
-
-
-def test_altered_table_is_refused(own_tables):
-    path = own_tables / "haberman.csv"
-    path.write_text(path.read_text().replace("38,59,2,negative", "38,59,3,negative"))
+@pytest.mark.parametrize(
+    ("name", "damage"),
+    [
+        ("wine.csv", lambda path: path.write_bytes(path.read_bytes()[:-40])),
+        (
+            "haberman.csv",
+            lambda path: path.write_text(path.read_text().replace(",59,2,", ",59,3,")),
+        ),
+        ("fashion-mnist.npz", lambda path: path.write_bytes(path.read_bytes()[:-1])),
+        ("iris.csv", lambda path: path.unlink()),
+    ],
+)
+def test_a_damaged_table_is_refused_by_every_set_that_reads_it(own_tables, name, damage):
+    damage(own_tables / name)
     status = datasets.verify()
-    for key in ("D9", "D12", "D19"):
-        assert "haberman.csv" in status[key] and "expected" in status[key]
-    assert list(status.values()).count("verified") == 15
-
-
-def test_altered_images_are_refused(own_tables):
-    path = own_tables / "fashion-mnist.npz"
-    path.write_bytes(path.read_bytes()[:-1])
-    with pytest.raises(datasets.CorruptedTableError, match="fashion-mnist.npz"):
-        datasets.load("D20")
-
-
-def test_absent_table_is_named(own_tables):
-    (own_tables / "iris.csv").unlink()
-    with pytest.raises(datasets.CorruptedTableError, match="iris.csv is missing"):
-        datasets.load("D1")
+    readers = [record.id for record in datasets.RECORDS if record.table == name]
+    assert [key for key, said in status.items() if name in said] == readers != []
+    for key in readers:
+        with pytest.raises(datasets.CorruptedTableError, match=name) as caught:
+            datasets.load(key)
+        expected = (datasets.find(key).sha256, key) if name != "iris.csv" else ("is missing",)
+        assert all(words in str(caught.value) for words in expected)
+    assert list(status.values()).count("verified") == 18 - len(readers)
 
 
 def test_another_stream_of_random_numbers_is_noticed(monkeypatch):
@@ -215,92 +183,55 @@ def test_another_stream_of_random_numbers_is_noticed(monkeypatch):
         datasets.load("D8")
 
 
-@pytest.mark.parametrize("key", SUPPLIED)
-def test_sets_to_be_supplied_say_how(key, user_data):
-    with pytest.raises(datasets.MissingDataError) as caught:
-        datasets.load(key)
-    message = str(caught.value)
-    assert f"lpsvdd data add {key} FILE" in message
-    assert str(user_data) in message
-    assert datasets.find(key).source in message
-
-
 def test_user_folder_without_variable(monkeypatch):
     monkeypatch.delenv("LPSVDD_DATA")
     assert datasets.user_folder().name == "lpsvdd"
 
 
-@pytest.mark.parametrize("packed", [False, True])
-@pytest.mark.parametrize("header", [False, True])
-def test_add_then_load(tmp_path, user_data, packed, header):
-    source = write_csv(tmp_path / "pump.csv", 500, 64, 133, header=header)
+@pytest.mark.parametrize(("packed", "header"), [(False, True), (True, False)])
+def test_what_is_added_is_loaded_and_replaces_the_earlier_file(
+    pump, tmp_path, user_data, packed, header
+):
+    datasets.add("D5", pump)
+    source = write_csv(tmp_path / "other.csv", 500, 64, 133, header=header)
     expected = read_csv(source)
     if packed:
-        archive = tmp_path / "pump.csv.gz"
-        archive.write_bytes(gzip.compress(source.read_bytes()))
-        source = archive
+        (tmp_path / "other.csv.gz").write_bytes(gzip.compress(source.read_bytes()))
+        source = tmp_path / "other.csv.gz"
     copy = datasets.add("D5", source)
-    assert copy.parent == user_data
-    data = datasets.load("delft-pump")
-    assert np.array_equal(data.X, expected.X)
-    assert int((data.y == 1).sum()) == 133
-    assert datasets.verify()["D5"] == "verified"
-
-
-def test_add_replaces_the_earlier_file(pump, tmp_path, user_data):
-    datasets.add("D5", pump)
-    archive = tmp_path / "pump.csv.gz"
-    archive.write_bytes(gzip.compress(pump.read_bytes()))
-    copy = datasets.add("D5", archive)
     assert sorted(p.name for p in user_data.iterdir()) == [copy.name, copy.name + ".sha256"]
-    datasets.add("D5", copy)
+    data = datasets.load("delft-pump")
+    assert np.array_equal(data.X, expected.X) and int((data.y == 1).sum()) == 133
+    datasets.add("D5", copy)  # itself
     assert datasets.verify()["D5"] == "verified"
 
 
 @pytest.mark.parametrize(
-    ("shape", "complaint"),
+    ("shape", "damage", "complaint"),
     [
-        ((336, 64, 133), "336 samples, expected 500"),
-        ((500, 63, 133), "63 features, expected 64"),
-        ((500, 64, 134), "134 samples of class '1', expected 133"),
+        ((336, 64, 133), None, "336 samples, expected 500"),
+        ((500, 63, 133), None, "63 features, expected 64"),
+        ((500, 64, 134), None, "134 samples of class '1', expected 133"),
+        ((500, 64, 133), lambda cells: [*cells, "9"], "row 4: 66 cells, expected 65"),
+        ((500, 64, 133), lambda cells: ["x", *cells[1:]], "row 4: could not convert"),
+        ((500, 64, 133), lambda cells: ["inf", *cells[1:]], "1 missing or infinite values"),
+        ((500, 64, 133), lambda cells: ["", *cells[1:]], "1 missing or infinite values"),
+        (None, b"", "holds no table"),
+        (None, b"\x89PNG\xff\xfe", "not a text file"),
     ],
 )
-def test_add_refuses_other_counts(tmp_path, user_data, shape, complaint):
-    wrong = write_csv(tmp_path / "wrong.csv", *shape)
+def test_add_refuses_what_is_not_that_table(tmp_path, user_data, shape, damage, complaint):
+    path = tmp_path / "wrong.csv"
+    if shape is None:
+        path.write_bytes(damage)
+    else:
+        lines = write_csv(path, *shape).read_text().splitlines()
+        if damage is not None:
+            lines[3] = ",".join(damage(lines[3].split(",")))
+        path.write_text("\n".join(lines))
     with pytest.raises(ValueError, match=complaint):
-        datasets.add("D5", wrong)
-    assert not user_data.exists()
-
-
-@pytest.mark.parametrize(
-    ("damage", "complaint"),
-    [
-        (lambda cells: [*cells, "9"], "row 4: 66 cells, expected 65"),
-        (lambda cells: ["x", *cells[1:]], "row 4: could not convert"),
-        (lambda cells: ["inf", *cells[1:]], "1 missing or infinite values, expected 0"),
-        (lambda cells: ["", *cells[1:]], "1 missing or infinite values, expected 0"),
-    ],
-)
-def test_add_refuses_damaged_rows(pump, damage, complaint):
-    lines = pump.read_text().splitlines()
-    lines[3] = ",".join(damage(lines[3].split(",")))
-    pump.write_text("\n".join(lines))
-    with pytest.raises(ValueError, match=complaint):
-        datasets.add("D5", pump)
-
-
-def test_add_refuses_an_empty_file(tmp_path):
-    path = tmp_path / "empty.csv"
-    path.write_text("")
-    with pytest.raises(ValueError, match="holds no table"):
         datasets.add("D5", path)
-
-
-def test_add_refuses_what_is_no_text(tmp_path):
-    path = tmp_path / "image.csv"
-    path.write_bytes(b"\x89PNG\xff\xfe")
-    with pytest.raises(ValueError, match="not a text file"):
-        datasets.add("D4", path)
+    assert not user_data.exists()
 
 
 def test_add_refuses_packaged_sets_and_absent_files(pump, tmp_path):
@@ -310,15 +241,13 @@ def test_add_refuses_packaged_sets_and_absent_files(pump, tmp_path):
         datasets.add("D5", tmp_path / "nowhere.csv")
 
 
-def test_changed_user_file_is_refused(pump):
+def test_a_changed_file_of_the_user_and_one_put_there_by_hand_are_refused(pump, user_data):
     copy = datasets.add("D5", pump)
     copy.write_text(copy.read_text() + "\n")
     with pytest.raises(datasets.CorruptedTableError, match="expected"):
         datasets.load("D5")
-
-
-def test_file_put_there_by_hand_is_refused(pump, user_data):
-    user_data.mkdir()
+    for path in user_data.iterdir():
+        path.unlink()
     (user_data / "delft-pump.csv").write_bytes(pump.read_bytes())
     with pytest.raises(datasets.CorruptedTableError, match="lpsvdd data add D5"):
         datasets.load("D5")

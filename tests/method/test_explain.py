@@ -13,10 +13,8 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from lpsvdd import LpSVDD, LpSVDDCV, OpenSetClassifier, WeightedLpSVDD
-from lpsvdd.baselines import KernelMean
+from lpsvdd import LpSVDD, LpSVDDCV, WeightedLpSVDD
 from lpsvdd.conformal import ConformalDetector
-from lpsvdd.datasets import load
 from lpsvdd.explain import explain, nearest_support_vectors
 from lpsvdd.kernels import kernel_diagonal, kernel_matrix
 from lpsvdd.plots import contribution_bars, contribution_summary
@@ -40,19 +38,13 @@ MODELS = [
 
 
 @pytest.mark.filterwarnings("ignore:radius_sq_")
-@pytest.mark.parametrize(
-    ("model", "negatives"),
-    [
-        (model, negatives)
-        for model in MODELS
-        for negatives in (False, True)
-        if not (negatives and isinstance(model, WeightedLpSVDD))  # its weights are of targets
-    ],
-    ids=str,
-)
-def test_contributions_sum_to_the_score(model, negatives):
-    model.fit(X, LABELS if negatives else None)
-    rows = np.vstack([NEW, X[:5], 50.0 + NEW])
+@pytest.mark.parametrize("labels", [None, LABELS], ids=["targets", "negatives"])
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_contributions_sum_to_the_score(model, labels):
+    if labels is not None and isinstance(model, WeightedLpSVDD):
+        return  # its weights are of targets
+    model.fit(X, labels)
+    rows = np.vstack([NEW, X, 50.0 + NEW])  # support vectors too: no division by zero
     found = model.explain(rows)
     scores = model.score_samples(rows)
     np.testing.assert_array_equal(found.scores, scores)
@@ -78,11 +70,11 @@ def weighted_score(model: LpSVDD, z: np.ndarray, w: np.ndarray) -> float:
 @pytest.mark.filterwarnings("ignore:radius_sq_")
 @pytest.mark.parametrize("model", MODELS[:7], ids=str)
 def test_contributions_are_the_integral_of_the_gradient_in_the_weights(model):
-    """Central differences and 50 nodes of Gauss and Legendre, instead of the closed forms."""
+    """Central differences and 30 nodes of Gauss and Legendre, instead of the closed forms."""
     model.fit(X)
     found = model.explain(NEW[:1]).contributions
     resolution = 1e-10 + 1e-8 * np.abs(found).max()
-    nodes, weights = np.polynomial.legendre.leggauss(50)
+    nodes, weights = np.polynomial.legendre.leggauss(30)
     h = 1e-5
     for row, expected in zip(NEW, found, strict=False):
         integral = np.zeros(4)
@@ -106,17 +98,6 @@ def test_equal_columns_share_equally_and_an_idle_column_has_nothing():
     found = LpSVDD(C=0.2).fit(twice).explain(twice).contributions
     np.testing.assert_allclose(found[:, 0], found[:, 2], rtol=1e-9, atol=1e-15)
     np.testing.assert_allclose(found[:, 3], 0.0, atol=1e-15)
-
-
-def test_a_row_that_is_a_support_vector_has_no_division_by_zero():
-    found = LpSVDD().fit(X).explain(X)
-    assert np.isfinite(found.contributions).all()
-
-
-def test_the_linear_kernel_in_one_line():
-    model = LpSVDD(kernel="linear").fit(X)
-    centre = model.dual_coef_ @ X[model.support_]
-    np.testing.assert_allclose(model.explain(NEW).contributions, -((NEW - centre) ** 2), rtol=1e-7)
 
 
 @pytest.fixture
@@ -167,20 +148,6 @@ def test_scaling_keeps_columns_unit_norm_keeps_coordinates_and_mixtures_get_new_
     assert explain(plain, X).columns == ("x0", "x1", "x2", "x3")
 
 
-def test_what_cannot_be_explained_says_so():
-    for model, message in (
-        (LpSVDD(kernel=lambda a, b: float(a @ b)).fit(X), "kernel must be rbf, linear or poly"),
-        (LpSVDD(kernel="precomputed").fit(X @ X.T), "kernel must be rbf, linear or poly"),
-        (LpSVDD(kernel="poly").fit(X).set_params(degree=2.5), "need a whole degree"),
-        (KernelMean().fit(X), "a fitted LpSVDD is needed"),
-        (OpenSetClassifier().fit(X, LABELS), "a fitted LpSVDD is needed"),
-        (LpSVDD(), "a fitted LpSVDD is needed"),
-    ):
-        rows = X @ X.T if getattr(model, "kernel", "") == "precomputed" else X
-        with pytest.raises(ValueError, match=message):
-            explain(model, rows)
-
-
 def test_models_that_hold_another_one():
     search = make_pipeline(StandardScaler(), LpSVDDCV(gammas=[0.2, 0.5], random_state=0)).fit(X)
     np.testing.assert_allclose(
@@ -219,39 +186,6 @@ def test_a_planted_cause_is_found(factor):
     assert found >= 0.9
 
 
-def test_removing_the_named_columns_removes_the_reason():
-    """Blood pressures, masses and glucoses of 0 in the Pima table: missing values in disguise.
-
-    Where such a column leads the explanation of a rejected row, a model without that column puts
-    the row back among the others; without the column that matters least the row stays where it is.
-    """
-    data = load("pima")
-    table = pd.DataFrame(data.X, columns=data.feature_names)[data.y == 1].reset_index(drop=True)
-    impossible = ["Plas", "Pres", "Mass"]
-
-    def fitted(columns):
-        options = {"C": 0.1, "gamma": "half-mean-distance", "contamination": 0.05}
-        return make_pipeline(preprocessor(unit_norm=False), LpSVDD(**options)).fit(table[columns])
-
-    columns = list(table)
-    model = fitted(columns)
-    found = explain(model, table)
-    rejected = np.flatnonzero(found.scores < found.offset)
-    led = [i for i in rejected if found.reasons(i, 1)[0][:2] in [(c, 0.0) for c in impossible]]
-    assert len(rejected) == 25 and len(led) >= 8
-    rank = {i: np.mean(found.scores < found.scores[i]) for i in led}
-    without, idle = [], []
-    for i in led:
-        for columns_left, ranks in (
-            ([c for c in columns if c != found.reasons(i, 1)[0][0]], without),
-            ([c for c in columns if c != found.reasons(i, len(columns))[-1][0]], idle),
-        ):
-            scores = fitted(columns_left).score_samples(table[columns_left])
-            ranks.append(np.mean(scores < scores[i]))
-    assert max(rank.values()) < 0.05
-    assert min(without) > 0.05 and max(idle) < 0.05
-
-
 def test_nearest_support_vectors():
     model = LpSVDD(p=1.3, C=0.2).fit(X, LABELS)
     near = nearest_support_vectors(model, NEW, n=4)
@@ -269,8 +203,6 @@ def test_nearest_support_vectors():
     assert np.isfinite(far.distance).all()
     piped = make_pipeline(StandardScaler(), LpSVDD()).fit(X)
     assert nearest_support_vectors(piped, NEW, n=999).index.shape[1] == len(piped[-1].support_)
-    with pytest.raises(ValueError, match="needs rows"):
-        nearest_support_vectors(LpSVDD(kernel="precomputed").fit(X @ X.T), X)
 
 
 def test_pictures_show_the_columns_with_their_values(frame):

@@ -43,36 +43,22 @@ def assert_is_the_exact_ball(found, X, y, p, c) -> None:
     assert found.centre @ X == pytest.approx(exact.centre, rel=1e-4, abs=1e-5)
 
 
-@pytest.mark.parametrize("c", [1e-3, 1.0, 1e5])
-@pytest.mark.parametrize("p", [2.0, 3.0, 10.0, 20.0, 100.0])
+@pytest.mark.parametrize("p, c", [(2.0, 1e5), (3.0, 1e-3), (10.0, 1.0), (20.0, 1.0), (100.0, 1e5)])
 @pytest.mark.parametrize("x, y", LINE, ids=len)
 def test_on_a_line_it_is_the_exact_ball(x, y, p, c):
     x = np.array(x)
     assert_is_the_exact_ball(solve(np.outer(x, x), y, p=p, c=c), x[:, None], y, p, c)
 
 
-def test_the_answers_that_were_wrong_once():
-    """A diverged point with gap -2, a division by zero, a certified R2 = -238."""
-    for (x, y), p, centre, radius_sq in (
-        (LINE[0], 20, 1.01234154, 8.65507705),
-        (LINE[1], 20, 0.98765846, 8.65507705),
-        (LINE[0], 10, 1.02544572, 8.82565926),
-    ):
-        found = solve(np.outer(x, x), y, p=p, c=1.0, polish=2)
-        assert found.status == "optimal"
-        assert found.centre @ x == pytest.approx(centre, abs=1e-7)
-        assert found.radius_sq == pytest.approx(radius_sq, abs=1e-7)
-
-
-@pytest.mark.parametrize("p", [2.5, 8.0, 40.0])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("p", [2.5, 40.0])
+@pytest.mark.parametrize("seed", range(2))
 def test_in_the_plane_it_is_the_exact_ball(seed, p):
     X, y = mixed(9, 2, seed)
     c = 10.0 ** np.random.default_rng(seed).uniform(-4, 4, size=9)
     assert_is_the_exact_ball(solve(X @ X.T, y, p=p, c=c), X, y, p, c)
 
 
-@pytest.mark.parametrize("p", [1.0, 1.0 + 1e-8, 1.01, 1.5, 2.0, 5.0, 20.0, 100.0])
+@pytest.mark.parametrize("p", [1.0, 1.0 + 1e-8, 1.5, 20.0, 100.0])
 @pytest.mark.parametrize("kernel", ["linear", "poly", "rbf"])
 def test_inseparable_negatives_are_ordinary_problems(kernel, p):
     X, y = mixed(30, 2, seed=4)
@@ -129,9 +115,8 @@ def exact_for(is_linear: bool, p: float, C: float):
     return exact_ball(X if is_linear else quadratic(X), y, p, C)
 
 
-@pytest.mark.parametrize("p", [1.0, 1.5, 2.0, 5.0, 20.0, 100.0])
+@pytest.mark.parametrize("p, C", [(1.0, 0.1), (1.5, 10.0), (2.0, 10.0), (20.0, 0.1), (100.0, 10.0)])
 @pytest.mark.parametrize("kernel", ["linear", "poly", "precomputed"])
-@pytest.mark.parametrize("C", [0.1, 10.0])
 def test_scores_are_distances_to_the_centre_itself(kernel, p, C):
     X, y = mixed(16, 2, seed=7)
     new = np.random.default_rng(8).normal(size=(30, 2))

@@ -27,7 +27,6 @@ def sample(n=1500):
     [
         {"p": 1.0, "C": 0.01},
         {"p": 1.2, "C": 0.02, "gamma": "scale"},
-        {"p": 2.0, "C": 0.01},
         {"p": 2.0, "C": 0.01, "kernel": "linear"},
     ],
     ids=str,
@@ -87,6 +86,7 @@ def _dies_once(block, lock=None, calls=None):
     return block
 
 
+@pytest.mark.slow
 def test_a_killed_worker_costs_time_and_not_the_result(tmp_path):
     from distributed import Client, LocalCluster
 
@@ -128,6 +128,7 @@ OUT_OF_CORE = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="RLIMIT_DATA is Linux's")
 def test_data_larger_than_the_memory_limit(tmp_path):
     random = np.random.default_rng(0)

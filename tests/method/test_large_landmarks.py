@@ -19,8 +19,6 @@ from lpsvdd.kernels import kernel_matrix
 from lpsvdd.solver import landmarks as charts
 from lpsvdd.solver.landmarks import METHODS, choose_landmarks
 
-EXPONENTS = (1.0, 1.05, 1.2, 2.0, 5.0, 20.0)
-
 
 def sample(n=160, n_features=3, negatives=0, seed=0):
     random = np.random.default_rng(seed)
@@ -33,7 +31,7 @@ def sample(n=160, n_features=3, negatives=0, seed=0):
 
 
 @pytest.mark.parametrize("negatives", [0, 20])
-@pytest.mark.parametrize("p", EXPONENTS)
+@pytest.mark.parametrize("p", [1.0, 1.05, 2.0, 20.0])
 def test_the_exact_gap_is_that_of_the_whole_kernel_matrix(p, negatives):
     X, y = sample(negatives=negatives)
     cost = np.full(len(X), 0.05)
@@ -59,7 +57,7 @@ def test_the_exact_gap_is_that_of_the_whole_kernel_matrix(p, negatives):
     assert (primal - restricted) / (s + abs(primal)) <= 2e-9
 
 
-@pytest.mark.parametrize("p", [1.0, 1.2, 2.0, 5.0])
+@pytest.mark.parametrize("p", [1.0, 2.0])
 def test_a_sample_of_many_rows_and_all_of_them_end_at_the_same_ball(p, monkeypatch):
     X, y = sample(1500, negatives=40)
     landmarks = choose_landmarks(X, 30, gamma=0.3)
@@ -94,7 +92,7 @@ def test_copies_among_the_landmarks_and_a_kernel_of_low_rank():
     np.testing.assert_allclose(few.score_samples(X), dense.score_samples(X), rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("p", [1.0, 1.2, 2.0])
+@pytest.mark.parametrize("p", [1.0, 2.0])
 def test_a_linear_kernel_needs_no_landmarks(p):
     X, y = sample(300, negatives=10)
     X += 1e4  # far from the origin
@@ -179,35 +177,3 @@ def test_pivots_are_no_copies():
     X = np.repeat(sample(20)[0], 10, axis=0)
     rows = choose_landmarks(X, 60, gamma=0.3)
     assert len(np.unique(rows, axis=0)) == len(rows) == 20
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"landmarks": 0}, "whole number >= 1"),
-        ({"landmarks": 2.5}, "whole number >= 1"),
-        ({"landmarks": np.ones((3, 5))}, "rows of 3 features"),
-        ({"landmarks": np.full((3, 3), np.nan)}, "NaN or infinity"),
-        ({"landmarks": 5, "solver": "dense"}, "is for solver='landmarks'"),
-        ({"kernel": "precomputed"}, "needs samples, not a kernel matrix"),
-        ({"kernel": "linear", "landmarks": np.ones((3, 3))}, "leave"),
-        ({"certificate": "perhaps"}, "certificate must be one of"),
-    ],
-)
-def test_bad_input_is_named(options, message):
-    X, _ = sample(50)
-    with pytest.raises(ValueError, match=message):
-        LpSVDD(**({"solver": "landmarks"} | options)).fit(X)
-
-
-def test_bad_samples_are_named():
-    X, y = sample(50)
-    model = LpSVDD(solver="landmarks", landmarks=5)
-    with pytest.raises(ValueError, match="NaN"):
-        model.fit(np.where(np.arange(50)[:, None] == 7, np.nan, X))
-    with pytest.raises(ValueError, match="overflow"):
-        model.fit(X * 1e200)
-    with pytest.raises(ValueError, match="[Ss]ample.weights? .*zero"):
-        model.fit(X, sample_weight=np.zeros(50))
-    with pytest.raises(ValueError, match="sample_weight"):
-        model.fit(X, sample_weight=np.ones(4))

@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
-from sklearn.ensemble import IsolationForest
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import make_pipeline as piped
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from lpsvdd import LpSVDD, LpSVDDCV, WeightedLpSVDD
@@ -49,10 +48,6 @@ def check(model, rows, feed, dtype, graph):
     assert clear.mean() > 0.9
     np.testing.assert_array_equal(found["label"][clear], model.predict(rows)[clear])
     assert 0 < np.sum(found["label"] == 1) < len(rows)
-
-
-def piped(*steps):
-    return make_pipeline(*steps)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -125,12 +120,3 @@ def test_distances_do_not_cancel_in_float32():
     far = RNG.normal(size=(40, 3)).astype(np.float32) * 0.5 + 1024.0
     model = LpSVDD(gamma=1.0, contamination=0.2).fit(far)
     check(model, far.astype(float), {"X": far}, np.float32, to_onnx(model))
-
-
-def test_what_has_no_onnx_form_says_so():
-    with pytest.raises(ValueError, match="only rbf, linear and poly"):
-        to_onnx(LpSVDD(kernel="precomputed").fit(X @ X.T))
-    with pytest.raises(ValueError, match="only a ConformalDetector around LpSVDD"):
-        to_onnx(ConformalDetector(IsolationForest(n_estimators=3, random_state=0)).fit(X))
-    with pytest.raises(ValueError, match="dtype must be float32 or float64"):
-        to_onnx(LpSVDD().fit(X), dtype=np.int32)

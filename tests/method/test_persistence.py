@@ -8,7 +8,6 @@ import json
 import os
 import pkgutil
 import re
-import resource
 import sys
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
@@ -21,29 +20,13 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator
 from sklearn.compose import make_column_transformer
-from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 import lpsvdd
-from lpsvdd import (
-    LpSVDD,
-    LpSVDDCV,
-    OpenSetClassifier,
-    WeightedLpSVDD,
-    baselines,
-    load_model,
-    save,
-)
+from lpsvdd import LpSVDD, OpenSetClassifier, load_model, save
 from lpsvdd._atomic import whole_file
-from lpsvdd.conformal import ConformalDetector
-from lpsvdd.persistence import (
-    MEMBER,
-    OUR_TYPES,
-    ModelFileError,
-    ModelVersionWarning,
-    read_notes,
-)
+from lpsvdd.persistence import MEMBER, OUR_TYPES, ModelFileError, ModelVersionWarning, read_notes
 from lpsvdd.preprocessing import preprocessor
 
 X = np.random.default_rng(3).normal(size=(40, 3))
@@ -69,66 +52,20 @@ def rewrite(path, **members: bytes | None):
     return path
 
 
-@pytest.mark.parametrize(
-    "model",
-    [
-        LpSVDD(p=1.3, C=0.2),
-        LpSVDD(p=1.0, nu=0.2, kernel="linear"),
-        LpSVDD(kernel="poly", degree=2, contamination=0.1),
-        WeightedLpSVDD(),
-        make_pipeline(preprocessor(), LpSVDD(C=0.5)),
-        make_pipeline(StandardScaler(), PCA(2), LpSVDD()),
-        LpSVDDCV(gammas=[0.1, 0.5], random_state=0),
-        ConformalDetector(make_pipeline(StandardScaler(), LpSVDD()), random_state=0),
-        ConformalDetector(LpSVDDCV(gammas=[0.1], cv=2), method="cross", n_folds=2, random_state=0),
-        baselines.KernelMean(),
-        baselines.GaussianProcessOCC(),
-        baselines.KernelPCAOCC(),
-        baselines.KNFST(),
-    ],
-    ids=lambda model: type(model).__name__,
-)
-def test_round_trip_gives_identical_scores(model, tmp_path):
-    path = tmp_path / "model.lpsvdd"
-    save(model.fit(X), path)
-    again = load_model(path)
-    assert type(again) is type(model)
-    np.testing.assert_array_equal(again.score_samples(NEW), model.score_samples(NEW))
-    np.testing.assert_array_equal(again.predict(NEW), model.predict(NEW))
-    assert str(again.get_params()) == str(model.get_params())
-
-
 def test_round_trip_with_negatives_categories_classes_and_precomputed_kernels(tmp_path):
-    path = tmp_path / "model.lpsvdd"
-    y = np.where(X[:, 0] > 0.8, -1, 1)
-    supervised = LpSVDD(C_neg=2.0).fit(X, y)
-    save(supervised, path)
-    np.testing.assert_array_equal(
-        load_model(path).score_samples(NEW), supervised.score_samples(NEW)
-    )
-
     frame = pd.DataFrame(X, columns=list("abc")).assign(kind=np.where(X[:, 1] > 0, "x", "y"))
-    mixed = make_pipeline(
-        make_column_transformer(
-            (preprocessor(), ["a", "b", "c"]),
-            (OneHotEncoder(handle_unknown="ignore", sparse_output=False), ["kind"]),
-        ),
-        LpSVDD(),
-    ).fit(frame)
-    save(mixed, path)
-    new = frame.assign(kind="z")
-    np.testing.assert_array_equal(load_model(path).score_samples(new), mixed.score_samples(new))
-
-    classes = np.arange(40) % 3
-    many = OpenSetClassifier().fit(X, classes)
-    save(many, path)
-    np.testing.assert_array_equal(load_model(path).predict(NEW), many.predict(NEW))
-
-    K = X @ X.T
-    given = LpSVDD(kernel="precomputed").fit(K)
-    save(given, path)
-    again = load_model(path).score_samples(NEW @ X.T, diag=(NEW**2).sum(1))
-    np.testing.assert_array_equal(again, given.score_samples(NEW @ X.T, diag=(NEW**2).sum(1)))
+    one_hot = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    columns = make_column_transformer((preprocessor(), ["a", "b", "c"]), (one_hot, ["kind"]))
+    given, norms = LpSVDD(kernel="precomputed").fit(X @ X.T), (NEW**2).sum(axis=1)
+    for model, scores in (
+        (LpSVDD(C_neg=2.0).fit(X, np.where(X[:, 0] > 0.8, -1, 1)), lambda m: m.score_samples(NEW)),
+        (make_pipeline(columns, LpSVDD()).fit(frame), lambda m: m.predict(frame.assign(kind="z"))),
+        (OpenSetClassifier().fit(X, np.arange(40) % 3), lambda m: m.predict(NEW)),
+        (given, lambda m: m.score_samples(NEW @ X.T, diag=norms)),
+    ):
+        save(model, tmp_path / "m.lpsvdd", notes={"label": "kind", "ids": ["a"]})
+        np.testing.assert_array_equal(scores(load_model(tmp_path / "m.lpsvdd")), scores(model))
+        assert read_notes(tmp_path / "m.lpsvdd") == {"label": "kind", "ids": ["a"]}
 
 
 def test_the_list_of_types_holds_every_estimator_of_the_package():
@@ -136,32 +73,17 @@ def test_the_list_of_types_holds_every_estimator_of_the_package():
         if ".cli" not in found.name and "__main__" not in found.name:
             with suppress(ImportError):  # modules of an extra that is not installed
                 importlib.import_module(found.name)
-    classes, waiting = set(), [BaseEstimator]
+    ours, waiting = set(), [BaseEstimator]
     while waiting:
         waiting += (subclasses := waiting.pop().__subclasses__())
-        classes |= {
-            f"{one.__module__}.{one.__name__}"
-            for one in subclasses
-            if one.__module__ in sys.modules
-        }
-    ours = {name for name in classes if name.startswith("lpsvdd.")}
-    never_saved = {
-        "lpsvdd._base.KernelOneClass",
-        "lpsvdd.preprocessing._PositiveTransformer",
-        "lpsvdd.selection._folds.FoldModel",
+        ours |= {f"{one.__module__}.{one.__name__}" for one in subclasses}
+    never_saved = ("KernelOneClass", "_PositiveTransformer", "FoldModel")
+    assert {name for name in ours if name.startswith("lpsvdd.")} - set(OUR_TYPES) == {
+        name for name in ours if name.startswith("lpsvdd.") and name.endswith(never_saved)
     }
-    assert ours - never_saved <= set(OUR_TYPES)
-    for name in OUR_TYPES:
-        module, _, attribute = name.rpartition(".")
-        if module.endswith("pyod_adapter") and find_spec("pyod") is None:
-            continue
-        assert isinstance(getattr(importlib.import_module(module), attribute), type)
-
-
-def test_notes_come_back(tmp_path):
-    path = tmp_path / "m.lpsvdd"
-    save(LpSVDD().fit(X), path, notes={"label": "kind", "ids": ["a"]})
-    assert read_notes(path) == {"label": "kind", "ids": ["a"]}
+    for module, _, name in (full.rpartition(".") for full in OUR_TYPES):
+        if find_spec("pyod") or not module.endswith("pyod_adapter"):
+            assert isinstance(getattr(importlib.import_module(module), name), type)
 
 
 def kernel(a, b):
@@ -181,53 +103,45 @@ def test_what_a_file_without_code_cannot_hold_is_refused_when_saving(tmp_path):
         assert not path.exists() and not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
+def test_foreign_files_pickles_and_other_archives_are_not_loaded(tmp_path, model_file):
+    joblib.dump(LpSVDD().fit(X), tmp_path / "m.joblib")
+    np.savez(tmp_path / "a.npz", X=X)
+    for content, message in (
         (b"", "is empty"),
         (b"a,b\n1,2\n", "is not a model file of lpsvdd"),
         (b"PK\x03\x04 and no more", "is a damaged model file"),
-    ],
-)
-def test_foreign_files_get_a_sentence(tmp_path, content, message):
-    path = tmp_path / "m.lpsvdd"
-    path.write_bytes(content)
-    with pytest.raises(ModelFileError, match=message) as caught:
-        load_model(path)
-    assert "\n" not in str(caught.value)
+        ((tmp_path / "m.joblib").read_bytes(), "could run any code"),
+        ((tmp_path / "a.npz").read_bytes(), "no lpsvdd.json"),
+        (
+            rewrite(model_file, lpsvdd_json=None).read_bytes(),
+            r"not a model file .* \(no lpsvdd.json",
+        ),
+    ):
+        (tmp_path / "foreign").write_bytes(content)
+        with pytest.raises(ModelFileError, match=message) as caught:
+            load_model(tmp_path / "foreign")
+        assert "\n" not in str(caught.value)
 
 
-def test_pickles_and_other_archives_are_not_loaded(tmp_path, model_file):
-    path = tmp_path / "m.joblib"
-    joblib.dump(LpSVDD().fit(X), path)
-    with pytest.raises(ModelFileError, match="could run any code"):
-        load_model(path)
-    with pytest.raises(ModelFileError, match="not a model file of lpsvdd .no lpsvdd.json"):
-        load_model(rewrite(model_file, lpsvdd_json=None))
-    np.savez(tmp_path / "a.npz", X=X)
-    with pytest.raises(ModelFileError, match="no lpsvdd.json"):
-        load_model(tmp_path / "a.npz")
-
-
-@pytest.mark.parametrize("start", range(0, 12000, 400))
-def test_a_file_cut_or_changed_anywhere_is_refused_or_gives_the_same_scores(
-    tmp_path, model_file, start
-):
+def test_a_file_cut_or_changed_anywhere_is_refused_or_gives_the_same_scores(model_file, recwarn):
     """Every byte is under a checksum of the archive, or is a name or date that decides nothing."""
     data = model_file.read_bytes()
     expected = load_model(model_file).score_samples(NEW)
-    at = start % len(data)
-    hostile = tmp_path / "h.lpsvdd"
-    flipped = bytearray(data)
-    flipped[at] ^= 0x55
-    for content in (bytes(flipped), data[:at]):
-        hostile.write_bytes(content)
-        try:
-            scores = load_model(hostile).score_samples(NEW)
-        except ModelFileError as error:
-            assert "\n" not in str(error)
-        else:
-            np.testing.assert_array_equal(scores, expected)
+    assert not recwarn.list  # of other versions
+    refused = 0
+    for at in np.linspace(0, len(data) - 1, 24).astype(int):
+        flipped = bytearray(data)
+        flipped[at] ^= 0x55
+        for content in (bytes(flipped), data[:at]):
+            model_file.write_bytes(content)
+            try:
+                scores = load_model(model_file).score_samples(NEW)
+            except ModelFileError as error:
+                refused += 1
+                assert "\n" not in str(error)
+            else:
+                np.testing.assert_array_equal(scores, expected)
+    assert refused > 24
 
 
 def test_types_outside_the_list_are_named_and_not_built(tmp_path, model_file, monkeypatch):
@@ -260,24 +174,19 @@ def test_damaged_trees_get_a_sentence(model_file):
         load_model(model_file)
 
 
-def test_an_archive_that_would_fill_the_memory_is_refused(tmp_path):
-    path = tmp_path / "bomb.lpsvdd"
-    with zipfile.ZipFile(path, "w", compression=zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("a.npy", bytes(30_000_000))
-    with pytest.raises(ModelFileError, match="would unpack to 0.0 GB"):
-        load_model(path)
-
-
-def packed_gigabyte() -> bytes:
-    """An archive of one array of zeros, as scipy.sparse.save_npz would write it."""
+def packed_zeros() -> bytes:
+    """An archive of one array of 60 MB of zeros, as scipy.sparse.save_npz would write it."""
     inside = io.BytesIO()
-    about = {"descr": "<f8", "fortran_order": False, "shape": (125_000_000,)}
     with zipfile.ZipFile(inside, "w", compression=zipfile.ZIP_DEFLATED) as nested:
-        with nested.open("data.npy", "w", force_zip64=True) as member:
-            np.lib.format.write_array_header_1_0(member, about)
-            for _ in range(1000):
-                member.write(bytes(1_000_000))
+        array = io.BytesIO()
+        np.save(array, np.zeros(7_500_000))
+        nested.writestr("data.npy", array.getvalue())
     return inside.getvalue()
+
+
+def plain_zeros() -> bytes:
+    """60 MB that the archive itself packs."""
+    return bytes(60_000_000)
 
 
 def empty_promise() -> bytes:
@@ -288,7 +197,7 @@ def empty_promise() -> bytes:
     return inside.getvalue()
 
 
-@pytest.mark.parametrize("bomb", [packed_gigabyte, empty_promise])
+@pytest.mark.parametrize("bomb", [packed_zeros, plain_zeros, empty_promise])
 def test_a_bomb_behind_a_trusted_type_is_refused_before_it_is_unpacked(
     model_file, bomb, monkeypatch
 ):
@@ -297,7 +206,7 @@ def test_a_bomb_behind_a_trusted_type_is_refused_before_it_is_unpacked(
         content = {name: archive.read(name) for name in archive.namelist()}
     name = next(name for name in content if name.endswith(".npy"))
     schema = content["schema.json"].decode()
-    if bomb is packed_gigabyte:
+    if bomb is packed_zeros:
         parts = re.split(r"(\{[^{}]*" + re.escape(name) + r"[^{}]*\})", schema, maxsplit=1)
         parts[1] = (
             parts[1]
@@ -311,7 +220,7 @@ def test_a_bomb_behind_a_trusted_type_is_refused_before_it_is_unpacked(
             archive.writestr(member, data)
     assert model_file.stat().st_size < 100_000
     monkeypatch.setattr("skops.io.loads", lambda *_, **__: pytest.fail("it was unpacked"))
-    with pytest.raises(ModelFileError, match=r"would unpack to (1|80)\.\d GB"):
+    with pytest.raises(ModelFileError, match=r"would unpack to (0\.[01]|80\.\d) GB"):
         load_model(model_file)
 
 
@@ -341,30 +250,6 @@ def test_versions_are_checked(model_file):
         load_model(model_file)
 
 
-def test_no_warning_about_versions_on_the_same_machine(model_file, recwarn):
-    load_model(model_file)
-    assert not recwarn.list
-
-
-def test_files_are_replaced_whole_or_not_at_all(tmp_path):
-    path = tmp_path / "file"
-    path.write_text("old")
-    with pytest.raises(RuntimeError), whole_file(path) as handle:
-        handle.write(b"half")
-        raise RuntimeError
-    assert path.read_text() == "old" and os.listdir(tmp_path) == ["file"]
-    with pytest.raises(FileExistsError), whole_file(path, overwrite=False):
-        pass
-    with pytest.raises(FileExistsError), whole_file(tmp_path / "new", overwrite=False) as handle:
-        (tmp_path / "new").write_text("somebody else's")
-    assert (tmp_path / "new").read_text() == "somebody else's"
-    with whole_file(path) as handle:
-        handle.write(b"new")
-    assert path.read_text() == "new"
-    with pytest.raises(IsADirectoryError), whole_file(tmp_path):
-        pass
-
-
 def test_a_name_that_is_taken_late_is_kept_with_and_without_links(tmp_path, monkeypatch):
     def no_links(*_):
         raise PermissionError("this file system has no links")
@@ -381,6 +266,8 @@ def test_a_name_that_is_taken_late_is_kept_with_and_without_links(tmp_path, monk
         with whole_file(tmp_path / "free", overwrite=False) as handle:
             handle.write(b"mine")
         assert (tmp_path / "free").read_text() == "mine"
+        with pytest.raises(FileExistsError), whole_file(tmp_path / "free", overwrite=False):
+            pass
         os.remove(tmp_path / "free")
 
 
@@ -410,16 +297,22 @@ def test_threads_that_write_one_file_leave_one_whole_version(tmp_path):
     assert len(made) == 3 and all(exclusive for _, exclusive in made)  # a new name each time
 
 
-@pytest.mark.parametrize("mode", [0o600, 0o640, 0o664, 0o755])
-def test_a_file_that_is_replaced_keeps_its_mode(tmp_path, mode):
+def test_a_file_is_replaced_whole_and_keeps_its_mode_or_stays_as_it_was(tmp_path):
     path = tmp_path / "file"
-    path.write_text("old")
-    path.chmod(mode)
-    with whole_file(path) as handle:
-        (temporary,) = set(os.listdir(tmp_path)) - {"file"}
-        assert os.stat(tmp_path / temporary).st_mode & 0o777 == mode
-        handle.write(b"new")
-    assert path.stat().st_mode & 0o777 == mode and path.read_text() == "new"
+    for mode in (0o600, 0o664, 0o755):  # 664 is more than a umask leaves
+        path.write_text("old")
+        path.chmod(mode)
+        with pytest.raises(RuntimeError), whole_file(path) as handle:
+            handle.write(b"half")
+            raise RuntimeError
+        assert path.read_text() == "old" and os.listdir(tmp_path) == ["file"]
+        with whole_file(path) as handle:
+            (temporary,) = set(os.listdir(tmp_path)) - {"file"}
+            assert os.stat(tmp_path / temporary).st_mode & 0o777 == mode
+            handle.write(b"new")
+        assert path.stat().st_mode & 0o777 == mode and path.read_text() == "new"
+    with pytest.raises(IsADirectoryError), whole_file(tmp_path):
+        pass
 
 
 def test_a_link_stays_a_link_and_permissions_are_the_users(tmp_path):
@@ -432,21 +325,6 @@ def test_a_link_stays_a_link_and_permissions_are_the_users(tmp_path):
     with whole_file(tmp_path / "fresh") as handle:
         handle.write(b"new")
     assert (tmp_path / "fresh").stat().st_mode == (tmp_path / "plain").stat().st_mode
-
-
-def test_a_full_disk_leaves_the_old_file(model_file):
-    """A limit on the size of files stands in for the disk."""
-    old = model_file.read_bytes()
-    model = LpSVDD(C=0.1).fit(np.random.default_rng(0).normal(size=(99, 9)))
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (5000, limits[1]))
-    try:
-        with pytest.raises(OSError, match="too large"):
-            save(model, model_file)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert model_file.read_bytes() == old
-    assert os.listdir(model_file.parent) == [model_file.name]
 
 
 def test_a_device_is_written_to_and_not_replaced():

@@ -22,8 +22,6 @@ from lpsvdd.bounds import (
     rejection_risk,
     rejection_risk_of,
 )
-from lpsvdd.datasets import load
-from lpsvdd.preprocessing import preprocessor
 
 SHARES = {
     "both": (Fraction(1, 2), Fraction(1, 6)),
@@ -45,8 +43,8 @@ def polynomial(k: int, n: int, beta: Fraction, t: Fraction, sides: str) -> Fract
 # -- the formula ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("beta", [Fraction(1, 20), Fraction(1, 10**6), Fraction(49, 50)])
-@pytest.mark.parametrize("n", [1, 2, 3, 7, 16])
+@pytest.mark.parametrize("beta", [Fraction(1, 20), Fraction(1, 10**6)])
+@pytest.mark.parametrize("n", [1, 2, 7])
 def test_both_ends_are_the_roots_of_the_polynomial(n, beta):
     for sides, k in itertools.product(SHARES, range(n + 1)):
         low, high = rejection_risk(k, n, float(beta), sides=sides)
@@ -68,7 +66,7 @@ def test_both_ends_are_the_roots_of_the_polynomial(n, beta):
 
 
 @pytest.mark.parametrize("n", [20_000, pytest.param(10**6, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("share", [0, 4, 0.1, -1, 1.0])
+@pytest.mark.parametrize("share", [0, 0.1, -1, 1.0])
 def test_many_points_against_the_sums_themselves(share, n):
     """The sums term by term, in logarithms: no incomplete beta function, no binomial tail."""
     k = share % n if isinstance(share, int) else round(share * n)
@@ -101,43 +99,17 @@ def test_many_points_against_the_sums_themselves(share, n):
 @pytest.mark.parametrize("sides", SHARES)
 @pytest.mark.parametrize("beta", [1e-9, 0.05, 0.999])
 def test_the_ends_grow_with_k_and_enclose_the_share(beta, sides):
-    for n in (1, 2, 11, 100):
+    for n in (1, 2, 11, 60):
         ends = [rejection_risk(k, n, beta, sides=sides) for k in range(n + 1)]
         assert all(0.0 <= low <= k / n <= high <= 1.0 for k, (low, high) in enumerate(ends))
-        for (low, high), (next_low, next_high) in itertools.pairwise(ends):
-            assert next_low >= low and next_high >= high
+        assert ends == sorted(ends) and [h for _, h in ends] == sorted(h for _, h in ends)
     large = [rejection_risk(k, 10**6, beta, sides=sides) for k in (0, 1, 9, 10**3, 10**6)]
     assert large == sorted(large) and [h for _, h in large] == sorted(h for _, h in large)
-
-
-def test_one_side_is_sharper_and_a_smaller_beta_wider():
-    low, high = rejection_risk(20, 100)
-    assert rejection_risk(20, 100, sides="upper")[1] < high
-    assert rejection_risk(20, 100, sides="lower")[0] > low
-    wide = rejection_risk(20, 100, 1e-6)
-    assert wide[0] < low and wide[1] > high
-    assert rejection_risk(np.int64(20), np.int32(100)) == (low, high)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((-1, 10), "k must be an integer >= 0"),
-        ((2.5, 10), "k must be an integer"),
-        ((0, 0), "n must be an integer >= 1"),
-        ((11, 10), "k must not exceed n"),
-        ((1, 10, 0.0), "beta must lie"),
-        ((1, 10, 1.0), "beta must lie"),
-    ],
-)
-def test_wrong_arguments_are_named(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        rejection_risk(*arguments)
-
-
-def test_unknown_side():
-    with pytest.raises(ValueError, match="sides must be one of both, upper, lower"):
-        rejection_risk(1, 10, sides="left")
+    low, high = rejection_risk(20, 100, beta)
+    wide = rejection_risk(20, 100, beta / 2)
+    assert wide[0] < low and wide[1] > high  # a smaller beta is wider, one side alone sharper
+    one = rejection_risk(np.int64(20), np.int32(100), beta, sides=sides)
+    assert sides == "both" or (one[0] > low if sides == "lower" else one[1] < high)
 
 
 # -- what determines the ball: the lemmas of the proof -------------------------------------------
@@ -155,8 +127,9 @@ def ball(model, probes):
     return np.append(model.score_samples(probes), model.radius_sq_)
 
 
-@pytest.mark.parametrize("atoms", [False, True])
-@pytest.mark.parametrize(("p", "C"), [(4 / 3, 0.3), (2.0, 0.5), (3.0, 5.0)])
+@pytest.mark.parametrize(
+    ("p", "C", "atoms"), [(4 / 3, 0.3, True), (2.0, 0.5, False), (3.0, 5.0, True)]
+)
 def test_the_points_outside_alone_give_the_same_ball(p, C, atoms):
     X, probes = points(atoms=atoms), points(20, seed=5)
     model = LpSVDD(p=p, C=C, gamma=0.3).fit(X)
@@ -183,7 +156,7 @@ def test_at_p_1_the_points_outside_and_on_the_surface_give_the_same_ball():
     assert not np.allclose(ball(without, probes), ball(model, probes), atol=1e-3)
 
 
-@pytest.mark.parametrize("p", [4 / 3, 2.0])
+@pytest.mark.parametrize("p", [4 / 3])
 def test_a_new_point_changes_the_ball_exactly_if_it_is_rejected(p):
     X, probes = points(), points(20, seed=5)
     model = LpSVDD(p=p, C=0.4, gamma=0.3).fit(X)
@@ -196,7 +169,7 @@ def test_a_new_point_changes_the_ball_exactly_if_it_is_rejected(p):
         assert (more.predict([x])[0] > 0) == (verdict > 0)
 
 
-@pytest.mark.parametrize(("p", "C"), [(1.0, 0.15), (1.5, 0.2), (2.0, 0.5)])
+@pytest.mark.parametrize(("p", "C"), [(1.0, 0.15), (1.5, 0.2)])
 def test_leave_one_out_needs_no_refits(p, C):
     """Its error is k/n exactly for p > 1, and between the two counts at p = 1."""
     X = points(40, seed=2)
@@ -230,7 +203,7 @@ def _gaussian(X):
     return np.exp(-0.3 * ((X[:, None] - X[None]) ** 2).sum(-1))
 
 
-@pytest.mark.parametrize("p", [1.0, 32 / 31, 1.2])
+@pytest.mark.parametrize("p", [1.0, 32 / 31])
 def test_numerical_dust_is_not_counted(p):
     """Near p = 1 true slacks are as small as 1e-30 and interior points keep tiny multipliers."""
     X = points(150)
@@ -243,7 +216,7 @@ def test_numerical_dust_is_not_counted(p):
     assert determining_points(precomputed) == determining_points(model)
     # Without the promise a slack that no score can show does not count as outside.
     low = determining_points(model).low
-    assert (low < told.low) == (p < 1.1) and low >= (model.slack_ > 1e-9).sum()
+    assert told.low > low >= (model.slack_ > 1e-9).sum()
 
 
 def test_slacks_below_rounding_do_not_count_for_the_lower_end():
@@ -295,13 +268,9 @@ def test_equal_points_at_p_1_leave_the_lower_end_to_the_points_outside():
     assert rejection_risk(40, 40)[0] > 0.5  # what one count for both ends would claim
     with pytest.raises(ValueError, match="density=True, but rows are equal"):
         determining_points(model, density=True)
-
-
-def test_a_density_leaves_few_points_on_a_sphere():
-    circle = unit_rows(np.random.default_rng(0), 40)
-    model = LpSVDD(p=1.0, C=1.0, kernel="linear").fit(circle)
+    circle = LpSVDD(p=1.0, C=1.0, kernel="linear").fit(unit_rows(np.random.default_rng(0), 40))
     with pytest.raises(ValueError, match="40 points lie on the sphere, and with a density at most"):
-        determining_points(model, density=True)
+        determining_points(circle, density=True)
 
 
 def test_only_positive_points_are_counted_with_labelled_outliers():
@@ -323,22 +292,6 @@ def test_points_without_weight_and_points_used_before_are_not_counted():
     k = int((part.predict(X[10:40]) < 0).sum())
     assert determining_points(part, counted=rest) == Determining(k, k, 30)
     assert rejection_risk_of(part, counted=rest) == rejection_risk(k, 30)
-    for wrong in (rest[1:], rest.astype(int)):
-        with pytest.raises(ValueError, match="counted must be 40 booleans"):
-            determining_points(part, counted=wrong)
-    with pytest.raises(ValueError, match="no positive training point is left"):
-        determining_points(part, counted=np.zeros(40, dtype=bool))
-
-
-def test_a_moved_threshold_is_refused():
-    X = points()
-    moved = LpSVDD(p=2.0, C=0.5, gamma=0.3, contamination=0.1).fit(X)
-    with pytest.raises(ValueError, match="moved the threshold"):
-        moved.rejection_risk()
-    again = LpSVDD(p=2.0, C=0.5, gamma=0.3).fit(X)
-    again.rethreshold(points(20, seed=9), quantile=0.1)
-    with pytest.raises(ValueError, match="moved the threshold"):
-        again.rejection_risk()
 
 
 def test_what_was_learnt_from_the_counted_rows_is_named_in_one_sentence():
@@ -358,9 +311,8 @@ def test_what_was_learnt_from_the_counted_rows_is_named_in_one_sentence():
     assert not any("learnt" in str(one.message) for one in said)
 
 
-@pytest.mark.parametrize("p", [1.0, 2.0])
-def test_a_search_on_the_same_rows_is_named(p, tmp_path):
-    search = LpSVDDCV(p=p, gammas=[0.1, 0.5], random_state=0).fit(points())
+def test_a_search_on_the_same_rows_is_named(tmp_path):
+    search = LpSVDDCV(gammas=[0.1, 0.5], random_state=0).fit(points())
     save(search, tmp_path / "model.lpsvdd")
     for model in (search, load_model(tmp_path / "model.lpsvdd")):
         with pytest.warns(AssumptionWarning, match="the setting chosen by LpSVDDCV"):
@@ -393,20 +345,19 @@ def test_the_interval_is_that_of_the_ball_and_says_so_where_the_surface_is_anoth
 
 
 @pytest.mark.parametrize(("p", "C"), [(1.0, 0.1), (2.0, 0.05)])
-@pytest.mark.parametrize("density", [False, True])
-def test_the_interval_covers_the_exact_risk(p, C, density):
+def test_the_interval_covers_the_exact_risk(p, C):
     """N(0, I) and a linear kernel: the risk of a ball is a tail of a noncentral chi-square."""
     rng = np.random.default_rng(8)
     covered = []
-    for _ in range(100):
+    for _ in range(60):
         X = rng.normal(size=(30, 3))
         model = LpSVDD(p=p, C=C, kernel="linear").fit(X)
         centre = model.dual_coef_ @ X[model.support_]
         risk = ncx2.sf(model.radius_sq_, 3, centre @ centre)
-        low, high = rejection_risk_of(model, density=density)
-        covered.append(low <= risk <= high)
-        assert high - low < 0.7
-    assert np.mean(covered) >= 0.95
+        ends = [rejection_risk_of(model, density=density) for density in (False, True)]
+        covered.append([low <= risk <= high for low, high in ends])
+        assert all(high - low < 0.7 for low, high in ends)
+    assert (np.mean(covered, axis=0) >= 0.95).all()
 
 
 def unit_rows(rng, n):
@@ -454,7 +405,8 @@ SURFACES_WITH_MASS = [
     (three_atoms, LINEAR, 0.1),
 ]
 EMPTY_BALLS = [(unit_rows, LINEAR, 1 / 40), (unit_rows, LINEAR, 0.01), (three_atoms, LINEAR, 0.02)]
-CASES = [(*case, p) for case in SURFACES_WITH_MASS for p in (1.0, 1.001, 1.2)]
+CASES = [(*case, 1.0) for case in SURFACES_WITH_MASS]
+CASES += [(*case, p) for case, p in zip(SURFACES_WITH_MASS[::2], (1.001, 1.2) * 3, strict=True)]
 CASES += [(*case, 1.0) for case in EMPTY_BALLS]  # C n <= 1: everything is rejected
 
 
@@ -462,7 +414,7 @@ CASES += [(*case, 1.0) for case in EMPTY_BALLS]  # C n <= 1: everything is rejec
 def test_no_silent_miss_where_the_surface_has_mass(draw, kernel, C, p):
     """Measured on 4,000 fresh points; two hundredths are six standard errors of a small share."""
     misses = []
-    for seed in range(12):
+    for seed in range(8):
         rng = np.random.default_rng(seed)
         X, fresh = draw(rng, 60 if draw is signs else 40), draw(rng, 4000)
         with warnings.catch_warnings():
@@ -472,28 +424,7 @@ def test_no_silent_miss_where_the_surface_has_mass(draw, kernel, C, p):
             low, high = model.rejection_risk()
         risk = np.mean(model.predict(fresh) < 0)
         misses.append(not low - 0.02 <= risk <= high + 0.02)
-    assert sum(misses) <= 2  # more than two of twelve at beta = 0.05: probability 0.02
-
-
-@pytest.mark.parametrize("name", ["D7", "D8", "D14"])
-def test_rows_of_length_one_and_a_linear_kernel(name):
-    data = load(name)
-    targets = data.X[data.y == 1]
-    for seed in range(5):
-        order = np.random.default_rng(seed).permutation(len(targets))
-        train, test = np.array_split(targets[order], 2)
-        steps = preprocessor().fit(train, np.ones(len(train)))
-        model = LpSVDD(p=1.0, C=1.0, kernel="linear").fit(steps.transform(train))
-        rejected = np.mean(model.predict(steps.transform(test)) < 0)
-        assert rejected == 0.0 == model.rejection_risk()[0]
-
-
-def test_two_atoms_with_a_precomputed_kernel():
-    for seed in range(20):
-        atom = np.random.default_rng(seed).integers(0, 2, 40)
-        model = LpSVDD(p=1.0, C=1.0, kernel="precomputed").fit(np.eye(2)[np.ix_(atom, atom)])
-        assert (model.predict(np.eye(2)[:, atom]) > 0).all()  # the risk is 0
-        assert determining_points(model) == Determining(0, 40, 40)
+    assert sum(misses) <= 1  # more than one of eight at beta = 0.05: probability 0.06
 
 
 def test_the_chosen_cost_is_the_last_that_passes_with_its_share_of_beta():
@@ -509,7 +440,3 @@ def test_the_chosen_cost_is_the_last_that_passes_with_its_share_of_beta():
     assert rejection_risk_of(smaller, 0.05 / 4, sides="upper")[1] > 0.25
     assert not hasattr(model, "alpha_")
     assert cost_for_rate(model, X, 0.25, costs=costs * 2).high == choice.high
-    with pytest.raises(ValueError, match="no cost guarantees a rejection rate of 0.01"):
-        cost_for_rate(model, X, 0.01)
-    with pytest.raises(ValueError, match="rate must lie"):
-        cost_for_rate(model, X, 1.5)

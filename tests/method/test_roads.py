@@ -307,6 +307,7 @@ def test_certify_takes_rows():
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
 def test_rows_are_those_of_the_matrix(kernel, kept, monkeypatch):
     monkeypatch.setattr(memory, "MOST_KEPT", kept)
+    monkeypatch.setattr("lpsvdd.solver.points.BLOCK", kept)  # few columns are kept: many blocks
     options = {"kernel": kernel, "gamma": 0.1, "degree": 2}
     data = X + 5.0
     rows, whole = Rows(data, **options), Gram.check(kernel_matrix(data, **options))

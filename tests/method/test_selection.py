@@ -7,19 +7,12 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.sparse import csr_matrix
 from scipy.spatial.distance import cdist
-from scipy.stats import spearmanr
-from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.neighbors import KernelDensity
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import check_estimator
 
 from lpsvdd import LpSVDD, LpSVDDCV
-from lpsvdd.baselines import KernelMean
 from lpsvdd.selection import CRITERIA, KINDS, Fold, TargetFolds, artificial_outliers
 from lpsvdd.selection._folds import FoldModel, auc
 
@@ -35,20 +28,7 @@ def ring(n, rng=RNG):
     return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
 
 
-def lazy_frame(frame):
-    """What is used of a dask data frame, which itself needs pyarrow."""
-    made = type("DataFrame", (), {"__module__": "dask.dataframe", "compute": lambda self: frame})
-    return made()
-
-
 # -- the estimator ----------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_scikit_learn_accepts_the_estimator():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        check_estimator(LpSVDDCV(random_state=0))
 
 
 def test_a_ring_gets_a_narrow_kernel_and_its_hole_is_outside():
@@ -89,11 +69,11 @@ def test_results_have_the_layout_of_grid_search():
 
 def test_a_seed_makes_it_repeatable_whatever_the_number_of_threads():
     one, two, other = (
-        LpSVDDCV(**QUICK | {"random_state": seed}, n_jobs=jobs).fit(X)
+        LpSVDDCV(gammas=[0.1, 1.0], random_state=seed, n_jobs=jobs).fit(X).cv_results_
         for seed, jobs in ((0, None), (0, 2), (1, None))
     )
-    scores = [m.cv_results_["mean_test_score"] for m in (one, two, other)]
-    assert np.array_equal(scores[0], scores[1]) and not np.array_equal(scores[0], scores[2])
+    key = "mean_test_score"
+    assert np.array_equal(one[key], two[key]) and not np.array_equal(one[key], other[key])
 
 
 def test_any_function_of_fold_model_and_held_out_rows_may_judge():
@@ -120,27 +100,6 @@ def test_the_model_of_a_fold_is_the_model_of_its_rows():
     assert quick.gamma_ == 0.4 and quick.nu_ == 0.2
 
 
-def test_a_narrow_kernel_ranks_far_rows_as_the_nearest_neighbour_does():
-    """exp(-gamma D) underflows for all of these rows: no score may be lost to rounding."""
-    far = RNG.normal(size=(200, 3)) * 4.0
-    for model in (LpSVDD(nu=0.1, gamma=500.0), KernelMean(gamma=500.0)):
-        scores = model.fit(X).score_samples(far)
-        nearest = cdist(far, X).min(axis=1)
-        rest = nearest > 0.3  # where the sum of kernel values is lost beside 1
-        assert rest.sum() > 100 and len(set(scores[rest])) > 0.95 * rest.sum()
-        assert spearmanr(scores[rest], -nearest[rest]).statistic > 0.999
-
-
-def test_a_splitter_of_the_user_decides_the_folds():
-    splitter = KFold(2)
-    model = LpSVDDCV(**QUICK, cv=splitter).fit(X)
-    assert model.n_splits_ == 2
-    given = LpSVDDCV(**QUICK, cv=list(splitter.split(X))).fit(X)
-    assert np.array_equal(
-        model.cv_results_["mean_test_score"], given.cv_results_["mean_test_score"]
-    )
-
-
 def test_indices_of_the_user_are_rows_of_the_table():
     """Rows 0-9 are labelled outliers: they count as rows, and take no part in any fold."""
     rows, y = np.vstack([X[:10] + 5.0, X]), np.repeat([-1, 1], [10, 90])
@@ -159,27 +118,25 @@ def test_indices_of_the_user_are_rows_of_the_table():
         LpSVDDCV(gammas=[0.5], cv=[(np.arange(10, 100), np.arange(10))]).fit(rows, y)
 
 
-def test_folds_of_targets_may_be_given():
+def test_a_splitter_of_the_user_decides_the_folds():
     rows, y = np.vstack([X, X[:10] + 5.0]), np.repeat([1, -1], [90, 10])
-    model = LpSVDDCV(**QUICK, cv=TargetFolds(3)).fit(rows, y)
-    assert model.n_splits_ == 3
-    assert LpSVDDCV(**QUICK, cv=TargetFolds(3)).fit(X).n_splits_ == 3
+    assert LpSVDDCV(**QUICK, cv=TargetFolds(3)).fit(rows, y).n_splits_ == 3
+    by_splitter, by_indices = (
+        LpSVDDCV(**QUICK, cv=cv).fit(X).cv_results_["mean_test_score"]
+        for cv in (KFold(2), list(KFold(2).split(X)))
+    )
+    assert np.array_equal(by_splitter, by_indices)
 
 
-def test_threads_leave_the_warning_filters_alone():
-    before = list(warnings.filters)
-    for seed in range(4):
-        LpSVDDCV(gammas=[0.1, 0.5, 1.0, 2.0], n_jobs=2, random_state=seed).fit(X[:40])
-    assert warnings.filters == before
-    with pytest.warns(UserWarning, match="still heard"):
-        warnings.warn("still heard", UserWarning, stacklevel=1)
-
-
-def test_warnings_of_a_criterion_are_heard():
+def test_threads_leave_the_warning_filters_alone_and_criteria_are_heard():
     def doubtful(fold, model, held_out):
         warnings.warn("few rows to judge by", UserWarning, stacklevel=1)
         return 0.0
 
+    before = list(warnings.filters)
+    for seed in range(2):
+        LpSVDDCV(gammas=[0.1, 0.5, 1.0, 2.0], n_jobs=2, random_state=seed).fit(X[:40])
+    assert warnings.filters == before
     with pytest.warns(UserWarning, match="few rows to judge by"):
         LpSVDDCV(gammas=[0.5], criterion=doubtful).fit(X)
 
@@ -198,67 +155,42 @@ def test_a_refit_that_fails_or_is_stopped_leaves_the_old_model():
     assert model.score_samples(X).shape == (90,)
 
 
-def test_sparse_rows_are_refused_with_the_remedy_and_dask_frames_are_computed():
-    with pytest.raises(TypeError, match="sparse.*sparse_output=False"):
-        LpSVDDCV(**QUICK).fit(csr_matrix(X))
-    frame = pd.DataFrame(X, columns=["a", "b", "c"])
-    lazy = lazy_frame(frame)
-    model, plain = (LpSVDDCV(**QUICK).fit(rows) for rows in (lazy, frame))
-    assert np.array_equal(model.score_samples(lazy), plain.score_samples(frame))
-    assert list(model.feature_names_in_) == ["a", "b", "c"]
-
-
-def test_of_equals_the_widest_kernel_is_taken():
+def test_of_equals_the_widest_kernel_is_taken_and_of_no_number_none():
     model = LpSVDDCV(gammas=[3.0, 0.2, 1.0], criterion=lambda *_: 1.0).fit(X)
     assert model.best_params_["gamma"] == 0.2
-
-
-def test_a_fold_that_cannot_be_judged_does_not_win():
-    def no_number_for_one(fold, model, held_out):
-        return np.nan if model.gamma_ == 1.0 else -model.gamma_
-
-    model = LpSVDDCV(gammas=[0.5, 1.0, 2.0], criterion=no_number_for_one).fit(X)
+    criterion = lambda fold, m, held: np.nan if m.gamma_ == 1.0 else -m.gamma_  # noqa: E731
+    model = LpSVDDCV(gammas=[0.5, 1.0, 2.0], criterion=criterion).fit(X)
     assert model.best_params_["gamma"] == 0.5
     assert model.cv_results_["rank_test_score"].tolist() == [1, 3, 2]
 
 
-def test_parameters_are_chosen_on_a_part_and_fitted_to_all():
+def test_parameters_are_chosen_on_some_targets_and_fitted_to_all_rows():
     sizes = []
 
     def note(fold, model, held_out):
         sizes.append(len(fold.X) + len(held_out))
         return 0.0
 
-    model = LpSVDDCV(gammas=[0.5], criterion=note, max_samples=40, random_state=0).fit(X)
-    assert set(sizes) == {40} and len(model.best_estimator_.alpha_) == 90
-
-
-def test_labelled_outliers_are_left_to_the_final_fit():
     y = np.where(np.arange(90) < 80, 1, -1)
     rows = np.vstack([X[:80], X[80:] + 3.0])
-
-    def no_negative(fold, model, held_out):
-        assert len(fold.X) + len(held_out) == 80
-        return 0.0
-
-    model = LpSVDDCV(gammas=[0.2], criterion=no_negative).fit(rows, y)
-    assert np.array_equal(model.best_estimator_.y_fit_, y)
+    for most, size in ((40, 40), (2000, 80)):
+        model = LpSVDDCV(gammas=[0.5], criterion=note, max_samples=most, random_state=0)
+        model.fit(rows, y)
+        assert set(sizes) == {size} and np.array_equal(model.best_estimator_.y_fit_, y)
+        sizes.clear()
 
 
 @pytest.mark.parametrize(
     "rows",
     [
-        X[:30],
         np.column_stack([X[:40], np.full(40, 5.0)]),
-        np.column_stack([X[:40], X[:40, 0]]),
         np.repeat(X[:10], 4, axis=0),
-        X[:40] * [1e-8, 1e-8, 1e-8],
         X[:40] * 1e6 + 1e8,
         np.round(X[:60]),
         X[:40, :1],
         X[:12] @ RNG.normal(size=(3, 200)),
     ],
-    ids=["30", "constant", "twice", "copies", "tiny", "huge", "whole", "one column", "wide"],
+    ids=["constant", "copies", "huge", "whole", "one column", "wide"],
 )
 def test_awkward_tables_get_a_sensible_model(rows):
     with warnings.catch_warnings():
@@ -281,18 +213,11 @@ def test_thirty_thousand_rows_are_chosen_on_a_part_and_fitted_by_a_large_solver(
     assert model.predict(np.full((1, 4), 8.0)) == -1
 
 
-@pytest.mark.parametrize("n", [1, 2, 3])
-def test_too_few_rows_for_folds_still_give_a_model(n):
-    model = LpSVDDCV(random_state=0).fit(X[:n])
-    assert model.n_splits_ == 0 and (model.predict(X[:n]) == 1).all()
-    assert np.isnan(model.cv_results_["mean_test_score"]).all()
-
-
-def test_it_works_in_a_pipeline_and_clones():
-    pipeline = make_pipeline(StandardScaler(), LpSVDDCV(**QUICK)).fit(X)
-    assert pipeline.predict(X).shape == (90,)
-    copy = clone(pipeline[-1])
-    assert copy.get_params() == pipeline[-1].get_params() and not hasattr(copy, "best_params_")
+def test_too_few_rows_for_folds_still_give_a_model():
+    for n in (1, 3):
+        model = LpSVDDCV(random_state=0).fit(X[:n])
+        assert model.n_splits_ == 0 and (model.predict(X[:n]) == 1).all()
+        assert np.isnan(model.cv_results_["mean_test_score"]).all()
 
 
 def test_contamination_moves_the_threshold_alone():
@@ -309,28 +234,6 @@ def test_progress_is_shown_on_request(capsys):
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize(
-    "options, named",
-    [
-        ({"criterion": "best"}, "criterion"),
-        ({"gammas": "wide"}, "gammas"),
-        ({"gammas": []}, "gammas"),
-        ({"gammas": [-1.0]}, "gamma"),
-        ({"nus": [0.0]}, "nu"),
-        ({"nus": "some"}, "nus"),
-        ({"p": 0.5}, "p"),
-        ({"p": []}, "p"),
-        ({"cv": 1}, "cv"),
-        ({"max_samples": 2}, "max_samples"),
-        ({"max_samples": 0.5}, "max_samples"),
-    ],
-    ids=str,
-)
-def test_bad_parameters_are_refused_by_name(options, named):
-    with pytest.raises(ValueError, match=rf"\b{named}\b"):
-        LpSVDDCV(**options).fit(X)
-
-
 # -- criteria ---------------------------------------------------------------------------------
 
 
@@ -339,12 +242,6 @@ def test_every_criterion_gives_a_number_and_can_be_chosen_by_name(name):
     model = LpSVDDCV(gammas=[0.05, 0.5, 5.0], criterion=name, random_state=0).fit(X)
     assert np.isfinite(model.cv_results_["mean_test_score"]).all()
     assert len(set(model.cv_results_["mean_test_score"])) > 1
-
-
-def test_the_default_refuses_absurd_widths():
-    """A kernel that sees only each row itself, and one that sees no difference, both lose."""
-    model = LpSVDDCV(gammas=[1e-4, 10.0, 1e6], random_state=0).fit(ring(90))
-    assert model.best_params_["gamma"] == 10.0
 
 
 def test_auc_is_that_of_scikit_learn_with_ties():
@@ -412,5 +309,3 @@ def test_outliers_depend_on_the_seed_alone():
     assert all(np.array_equal(one[k], two[k]) and not np.array_equal(one[k], other[k]) for k in one)
     few = artificial_outliers(X, 20, kinds=["permuted"], random_state=0)
     assert list(few) == ["permuted"]
-    with pytest.raises(ValueError, match="kinds"):
-        artificial_outliers(X, 20, kinds=["strange"])

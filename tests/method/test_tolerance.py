@@ -36,8 +36,8 @@ def test_optimal_means_within_the_tolerance(p, n_neg):
     X, y = points(60, n_neg)
     K = kernel_matrix(X, gamma=0.3)
     ratios = []
-    limits = (*range(1, 14), 60)
-    for tol, max_iter, c in itertools.product((1e-3, 1e-5, 1e-7, 1e-9), limits, (0.1, 0.3)):
+    limits = (*range(1, 14, 2), 60)
+    for tol, max_iter, c in itertools.product((1e-3, 1e-6, 1e-9), limits, (0.1, 0.3)):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             found = solve(K, y, p=p, c=c, tol=tol, max_iter=max_iter)
@@ -49,14 +49,14 @@ def test_optimal_means_within_the_tolerance(p, n_neg):
     assert any(ratio <= 1.0 for ratio in ratios)
 
 
-@pytest.mark.parametrize("n", [30, 120, 400], ids=["at once", "few", "many"])
+@pytest.mark.parametrize("n", [30, 400], ids=["at once", "many"])
 def test_a_path_says_optimal_by_the_same_rule(n):
     X, y = points(n, 0)
     K = kernel_matrix(X, gamma=0.3)
     ratios = []
-    for max_iter in (2, 4, 8):
+    for max_iter in (2, 8):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            path = solve_path(K, ps=[1.2, 3.0], cs=[0.1, 1.0], tol=1e-6, max_iter=max_iter)
+            path = solve_path(K, ps=[1.2], cs=[0.1, 1.0], tol=1e-6, max_iter=max_iter)
         ratios += [assert_honest(found, K, y, found.p, found.c, 1e-6) for found in path]
     assert max(ratios) > 1.0

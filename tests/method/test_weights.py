@@ -50,8 +50,6 @@ def test_density_uses_the_kth_other_neighbour(k):
 
 def test_density_takes_distances():
     np.testing.assert_array_equal(density(distances=cdist(X, X), k=3), density(X, k=3))
-    with pytest.raises(ValueError, match="X or distances"):
-        density(k=3)
 
 
 def test_weights_by_name_take_distances_from_the_inputs_where_there_are_any():
@@ -62,8 +60,6 @@ def test_weights_by_name_take_distances_from_the_inputs_where_there_are_any():
     assert np.abs(by_inputs - by_kernel).max() > 0.01
     for name, weigh in (("position", position), ("global-local", global_local)):
         np.testing.assert_array_equal(sample_weights(name, K, Y, X), weigh(K, Y))
-    with pytest.raises(ValueError, match="weighting must be one of"):
-        sample_weights("fame", K)
 
 
 def test_a_small_difference_is_a_difference():
@@ -85,12 +81,6 @@ def test_global_local_parts():
     np.testing.assert_allclose(global_local(K, k=4, lam=0.25), mixed)
 
 
-def test_global_density_is_affine_in_position_weights():
-    # Constant diagonal: D_i = const - 2 g_i, so one weight is an affine function of the other.
-    a, b = global_local(K, lam=1.0), position(K)
-    assert np.corrcoef(a, b)[0, 1] == pytest.approx(1.0, abs=1e-12)
-
-
 def test_kernel_distances():
     np.testing.assert_allclose(kernel_distances(X @ X.T), cdist(X, X), atol=1e-7)
     assert np.isfinite(kernel_distances(np.ones((4, 4)))).all()
@@ -107,20 +97,16 @@ def test_negatives(name):
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-@pytest.mark.parametrize(
-    "data",
-    [np.zeros((1, 2)), np.zeros((6, 2)), np.array([[0.0], [1.0]]), np.eye(5)],
-    ids=["one point", "duplicates", "two points", "simplex"],
-)
-def test_equal_points_get_equal_positive_weights(name, data):
-    w = FUNCTIONS[name](data)
-    assert w[0] > 0.0
-    np.testing.assert_allclose(w, w[0])
+def test_equal_points_get_equal_positive_weights(name):
+    for data in (np.zeros((1, 2)), np.zeros((6, 2)), np.array([[0.0], [1.0]]), np.eye(5)):
+        w = FUNCTIONS[name](data)
+        assert w[0] > 0.0
+        np.testing.assert_allclose(w, w[0])
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 @given(seed=st.integers(0, 10**6), n=st.integers(1, 12), copies=st.integers(1, 3))
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=10, deadline=None, derandomize=True)
 def test_weights_are_finite_and_not_all_zero(name, seed, n, copies):
     data = np.repeat(np.random.default_rng(seed).normal(size=(n, 2)), copies, axis=0)
     w = FUNCTIONS[name](data)
@@ -134,21 +120,3 @@ def test_sparsest_and_furthest_point_get_zero():
     assert position(_rbf(outlier))[-1] == 0.0
     assert position(_rbf(outlier), variant="exp")[-1] > 0.0
     assert global_local(_rbf(outlier))[-1] > 0.0
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda: position(K, variant="none"),
-        lambda: position(K[:5]),
-        lambda: position(K, np.ones(3)),
-        lambda: position(K, negatives="none"),
-        lambda: density(X, k=0),
-        lambda: density(X, k=2.5),
-        lambda: global_local(K, lam=1.5),
-        lambda: global_local(K, k=0),
-    ],
-)
-def test_wrong_arguments_are_refused(call):
-    with pytest.raises(ValueError):
-        call()

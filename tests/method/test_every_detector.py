@@ -1,0 +1,201 @@
+"""One contract of every detector: scikit-learn's checks, files, refits, kernels, odd data."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.base import clone
+from sklearn.decomposition import PCA
+from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+from lpsvdd import ConformalDetector, LpSVDD, LpSVDDCV, WeightedLpSVDD, load_model, save
+from lpsvdd.baselines import KNFST, GaussianProcessOCC, KernelMean, KernelPCAOCC
+from lpsvdd.openset import OpenSetClassifier
+from lpsvdd.preprocessing import PositiveImputer, PositiveScaler, UnitNorm, preprocessor
+
+RNG = np.random.default_rng(3)
+X, NEW = RNG.normal(size=(40, 3)), RNG.normal(scale=2.0, size=(25, 3))
+LABELS = np.repeat([1, -1], [30, 10])
+BASELINES = [
+    KernelMean(gamma=0.4),
+    *[GaussianProcessOCC(gamma=0.4, criterion=c) for c in ("mean", "variance", "logprob", "ratio")],
+    KernelPCAOCC(gamma=0.4, n_components=4),
+    KernelPCAOCC(gamma=0.4, centred=False),
+    *[KNFST(gamma=0.4, variant=v) for v in "ABC"],
+    KNFST(gamma=0.4, ridge=1e-3),
+]
+BALLS = [
+    LpSVDD(p=1.3, C=0.2, gamma=0.4),
+    LpSVDD(p=1.0, nu=0.2, gamma=0.4),
+    LpSVDD(p=5.0, C=0.2, gamma=0.4, contamination=0.1),
+]
+AROUND_OTHERS = [
+    WeightedLpSVDD(),
+    LpSVDD(solver="landmarks", landmarks=8),
+    make_pipeline(StandardScaler(), PCA(2), LpSVDD()),
+    make_pipeline(preprocessor(), LpSVDD(C=0.5)),
+    LpSVDDCV(gammas=[0.1, 0.5], random_state=0),
+    ConformalDetector(make_pipeline(StandardScaler(), LpSVDD()), random_state=0),
+    ConformalDetector(LpSVDDCV(gammas=[0.1], cv=2), method="cross", n_folds=2, random_state=0),
+]
+
+
+def over(detectors):
+    return pytest.mark.parametrize("detector", [*map(clone, detectors)], ids=lambda d: str(d)[:40])
+
+
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        LpSVDD(),
+        pytest.param(LpSVDD(p=1.0, nu=0.2), marks=SLOW),
+        pytest.param(LpSVDD(p=1.2, kernel="linear", contamination=0.1), marks=SLOW),
+        pytest.param(LpSVDD(p=5.0, kernel="poly", degree=2, gamma=0.1), marks=SLOW),
+        pytest.param(LpSVDDCV(random_state=0), marks=SLOW),
+        pytest.param(ConformalDetector(LpSVDD(C=1.0, gamma=0.3), random_state=0), marks=SLOW),
+        pytest.param(
+            ConformalDetector(LpSVDD(C=1.0, gamma=0.3), "cross", random_state=0), marks=SLOW
+        ),
+        pytest.param(OpenSetClassifier(), marks=SLOW),
+        pytest.param(OpenSetClassifier(p=1.0, C=0.1, use_negatives=True, holdout=0.0), marks=SLOW),
+        *[cls() for cls in (KernelMean, GaussianProcessOCC, KernelPCAOCC, KNFST)],
+        *[cls() for cls in (PositiveScaler, UnitNorm, PositiveImputer)],
+    ],
+    ids=lambda e: str(e)[:30],
+)
+def test_passes_every_check_of_scikit_learn(estimator):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the checks fit tiny and odd data
+        results = check_estimator(estimator, on_skip=None)
+    applied = [one for one in results if not one["check_name"].startswith("check_array_api")]
+    assert len(applied) > 30 and all(one["status"] == "passed" for one in applied)
+
+
+@over([*BALLS, LpSVDD(kernel="linear"), LpSVDD(kernel="poly"), *AROUND_OTHERS, *BASELINES])
+def test_files_pickles_clones_and_single_rows_give_the_same_scores(detector, tmp_path):
+    parameters = str(detector.get_params())
+    detector.fit(X)
+    scores, verdicts = detector.score_samples(NEW), detector.predict(NEW)
+    save(detector, tmp_path / "model.lpsvdd")
+    joblib.dump(detector, tmp_path / "model.joblib")
+    for again in (
+        load_model(tmp_path / "model.lpsvdd"),
+        joblib.load(tmp_path / "model.joblib"),
+        pickle.loads(pickle.dumps(detector)),
+    ):
+        assert type(again) is type(detector) and str(again.get_params()) == parameters
+        np.testing.assert_array_equal(again.score_samples(NEW), scores)
+        np.testing.assert_array_equal(again.predict(NEW), verdicts)
+    alone = np.array([detector.score_samples(row[None])[0] for row in NEW])
+    np.testing.assert_allclose(alone, scores, rtol=1e-9, atol=1e-12)
+    np.testing.assert_array_equal([detector.predict(row[None])[0] for row in NEW], verdicts)
+    assert str(detector.get_params()) == parameters  # fit changes no parameter
+    copy = clone(detector)
+    assert str(copy.get_params()) == parameters and not hasattr(copy, "n_features_in_")
+
+
+@over([*BALLS, *BASELINES, LpSVDDCV(gammas=[0.1, 0.5]), ConformalDetector(LpSVDD(), "cross")])
+def test_a_refit_that_fails_leaves_the_old_model(detector):
+    detector.fit(X)
+    before = dict(vars(detector))
+    with pytest.raises(ValueError, match="NaN"):
+        detector.fit(np.where(np.arange(40)[:, None] == 39, np.nan, X))
+    assert vars(detector) == before and detector.score_samples(NEW).shape == (25,)
+
+
+@over([*BALLS, *BASELINES])
+def test_neither_data_frames_nor_the_order_of_rows_change_a_score(detector):
+    scores = detector.fit(X).score_samples(NEW)
+    shuffled = clone(detector).fit(X[np.random.default_rng(1).permutation(40)]).score_samples(NEW)
+    np.testing.assert_allclose(shuffled, scores, rtol=1e-6, atol=1e-6)
+    frame, new = (pd.DataFrame(rows, columns=["a", "b", "c"]) for rows in (X, NEW))
+    named = clone(detector).fit(frame)
+    assert named.feature_names_in_.tolist() == ["a", "b", "c"] and named.n_features_in_ == 3
+    np.testing.assert_array_equal(named.score_samples(new), scores)
+    with pytest.raises(ValueError, match="feature names"):
+        named.predict(new[["b", "a", "c"]])
+    with pytest.warns(UserWarning, match="feature names"):
+        named.predict(NEW)
+
+
+def test_a_sparse_matrix_is_its_dense_one_and_a_dask_frame_its_computed_one():
+    rows, frame = np.where(X > 0.5, X, 0.0), pd.DataFrame(X, columns=["a", "b", "c"])
+    lazy = type("DataFrame", (), {"__module__": "dask.dataframe", "compute": lambda self: frame})()
+    for detector in (LpSVDD(C=0.3), ConformalDetector(LpSVDD(C=0.3), random_state=0)):
+        dense = clone(detector).fit(rows).score_samples(rows)
+        sparse = csr_matrix(rows)
+        np.testing.assert_array_equal(clone(detector).fit(sparse).score_samples(sparse), dense)
+    for detector in (AROUND_OTHERS[4], ConformalDetector(LpSVDD(C=0.3), random_state=0)):
+        one, two = (clone(detector).fit(given) for given in (lazy, frame))
+        np.testing.assert_array_equal(one.score_samples(lazy), two.score_samples(frame))
+        assert list(one.feature_names_in_) == ["a", "b", "c"]
+
+
+KERNELS = [
+    ({"kernel": "rbf", "gamma": 0.4}, lambda a, b: rbf_kernel(a, b, gamma=0.4)),
+    ({"kernel": "linear"}, lambda a, b: a @ b.T),
+    (
+        {"kernel": "poly", "gamma": 0.3, "degree": 2, "coef0": 0.5},
+        lambda a, b: polynomial_kernel(a, b, degree=2, gamma=0.3, coef0=0.5),
+    ),
+    ({"kernel": lambda a, b: (1.0 + a @ b) ** 2}, lambda a, b: (1.0 + a @ b.T) ** 2),
+]
+
+
+@over([*BALLS, *BASELINES])
+def test_a_precomputed_kernel_gives_the_scores_of_the_rows(detector):
+    # Kernels of low rank leave the methods that invert K nothing but rounding.
+    for options, by_hand in KERNELS if isinstance(detector, LpSVDD) else KERNELS[:1]:
+        expected = clone(detector).set_params(**options).fit(X).score_samples(NEW)
+        given = clone(detector).set_params(kernel="precomputed").fit(by_hand(X, X))
+        scores = given.score_samples(by_hand(NEW, X), diag=by_hand(NEW, NEW).diagonal())
+        np.testing.assert_allclose(scores, expected, rtol=1e-5, atol=1e-6 * np.abs(scores).max())
+        if options["kernel"] == "rbf":  # k(x, x) is known to be one
+            np.testing.assert_array_equal(given.score_samples(by_hand(NEW, X)), scores)
+
+
+@over(BASELINES)
+def test_negatives_are_used_or_refused(detector):
+    if not detector.uses_negatives:
+        with pytest.raises(ValueError, match="y holds -1"):
+            detector.fit(X, LABELS)
+        return
+    with_negatives = detector.fit(X, LABELS).score_samples(NEW)
+    assert not np.allclose(with_negatives, detector.fit(X[:30]).score_samples(NEW))
+    twice = detector.fit(np.vstack([X, X]), np.repeat([1, -1], 40))  # every row in both classes
+    assert np.isfinite(twice.score_samples(NEW)).all()
+
+
+ODD = {
+    "one sample": np.array([[1.0, 2.0]]),
+    "zeros": np.zeros((6, 2)),
+    "duplicates": np.repeat(X[:8, :2], 3, axis=0),
+    "constant": np.c_[X[:, 0], np.ones(40)],
+    "rank 1": np.c_[X[:, :1], X[:, :1]],
+    "tight": X[:, :2] * 1e-5 + 1.0,
+}
+
+
+@pytest.mark.filterwarnings("ignore:radius_sq_")
+@over([*BALLS, *BASELINES])
+def test_odd_rows_and_a_kernel_that_sees_no_difference_give_finite_scores(detector):
+    for kernel in ("rbf", "linear", "poly"):
+        for data in ODD.values():
+            fitted = clone(detector).set_params(kernel=kernel).fit(data)
+            queries = np.vstack([data, [[5.0, -3.0], [0.0, 0.0]]])
+            assert np.isfinite(fitted.score_samples(queries)).all() and np.isfinite(fitted.offset_)
+    assert np.linalg.cond(rbf_kernel(X, gamma=1e-5)) > 1e13
+    wide = clone(detector).set_params(gamma=1e-5).fit(X)
+    assert np.isfinite(wide.score_samples(np.vstack([X, NEW]))).all()
