@@ -12,7 +12,7 @@ import pytest
 from outside import GAP, certified, gap_of
 
 from lpsvdd.kernels import kernel_matrix
-from lpsvdd.reference import solve_dual, solve_joint, solve_primal
+from lpsvdd.reference import solve_dual, solve_primal
 
 
 def problem(n_pos: int = 10, n_neg: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -44,20 +44,6 @@ def test_two_points_by_hand(solve, p, c):
     assert answer.alpha == pytest.approx([0.5, 0.5], abs=1e-5)
     assert answer.radius_sq == pytest.approx((1 - k) / 2 - slack, abs=1e-3)
     assert answer.value == pytest.approx((1 - k) / 2 - slack + 2 * c * slack**p, abs=1e-6)
-
-
-@pytest.mark.parametrize("n_neg", [0, 6], ids=["one-class", "negatives"])
-@pytest.mark.parametrize("p", [4 / 3, 2.0, 5.0])
-def test_printed_joint_form_is_the_separate_form_at_half_the_cost(p, n_neg):
-    K, y = problem(10, n_neg)
-    c = np.where(y > 0, 0.6, 0.25)
-    separate, half = (certified(solve_dual, K, y, p, costs) for costs in (c, c / 2))
-    printed = certified(solve_joint, K, y, p, c, judged_at=c / 2)
-    corrected = certified(solve_joint, K, y, p, c, factor="corrected")
-    assert printed.value == pytest.approx(half.value, abs=1e-6)
-    assert corrected.value == pytest.approx(separate.value, abs=1e-6)
-    assert printed.alpha == pytest.approx(half.alpha, abs=1e-4)
-    assert abs(printed.value - separate.value) > 1e-3
 
 
 @pytest.mark.parametrize("cones", ["soc", "power"])
@@ -100,7 +86,6 @@ def test_a_point_that_comes_back_is_kept_and_judged_by_its_gap():
 def test_coefficients_beyond_double_precision_are_reported_as_overflow():
     K, y = problem()
     assert solve_dual(K, y, 1.001, 1e-3).status == "overflow"
-    assert solve_joint(K, y, 1.001, 1e-3).status == "overflow"
     assert solve_primal(K, y, 1.001, 1e-3, scaled=True).status == "overflow"
 
 
@@ -145,7 +130,7 @@ def test_a_solver_that_is_not_installed_is_said_to_be_so(monkeypatch):
     assert "NOBODY" in failed.message and np.isnan(failed.alpha).all()
 
 
-@pytest.mark.parametrize("solve", [solve_dual, solve_primal, solve_joint])
+@pytest.mark.parametrize("solve", [solve_dual, solve_primal])
 @pytest.mark.parametrize(
     "change, named",
     [
@@ -170,9 +155,5 @@ def test_bad_input_is_named(solve, change, named):
 
 def test_options_with_two_values_refuse_a_third():
     K, y = problem()
-    with pytest.raises(ValueError, match="factor"):
-        solve_joint(K, y, 2.0, 1.0, factor="half")
-    with pytest.raises(ValueError, match="p must be greater than 1"):
-        solve_joint(K, y, 1.0, 1.0)
     with pytest.raises(ValueError, match="cones"):
         solve_dual(K, y, 2.0, 1.0, cones="exp")
