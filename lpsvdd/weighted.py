@@ -30,7 +30,7 @@ class WeightedLpSVDD(LpSVDD):
     weighting : {"position", "density", "global-local"}
     weighting_params : dict, optional
         Keyword arguments of the weight function: ``variant`` for "position", ``k`` for "density",
-        ``k`` and ``lam`` for "global-local", and ``negatives`` ("unit" or "class") for all.
+        ``k`` and ``lam`` for "global-local".
     p, C, C_neg, nu
         As in `LpSVDD`, but p = 1 unless given; the share nu counts samples with their weights.
     kernel, gamma, degree, coef0, surface, contamination, tol, max_iter

@@ -81,26 +81,6 @@ def margin_loss(t: ArrayLike, *, p: float, margin: float) -> np.ndarray:
     return np.clip(ratio, 0.0, 1.0) ** check_exponent(p)
 
 
-def lipschitz(*, p: float, margin: float) -> float:
-    """Smallest Lipschitz constant of A: p / margin, the slope at t = margin from below."""
-    return check_exponent(p) / positive(margin, "margin")
-
-
-def lipschitz_printed(
-    *, p: float, margin: float, B: float, B_kappa: float, radius_sq: float, log: bool = False
-) -> float:
-    """The paper's constant (p / v^p) (B^2 + 3 B_kappa^2 + R^2)^(p-1); with log=True its logarithm.
-
-    It bounds the slope of the unclipped power at t = |f| + R^2. Where a solver that leaves R^2 free
-    returns a negative number, the paper's triangle inequality gives the absolute value used here.
-    """
-    p = check_exponent(p)
-    reach = positive(B, "B") ** 2 + 3 * positive(B_kappa, "B_kappa") ** 2
-    value = math.log(p) - p * math.log(positive(margin, "margin"))
-    value += (p - 1) * math.log(reach + abs(radius_sq))
-    return value if log else safe_exp(value)
-
-
 # -- complexity of the linear class, and what is added for the offset ----------------------------
 
 

@@ -99,11 +99,9 @@ def test_kernel_distances():
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_negatives(name):
     weigh = FUNCTIONS[name]
-    unit, own = weigh(X, Y), weigh(X, Y, negatives="class")
-    np.testing.assert_array_equal(unit[Y < 0], 1.0)
-    np.testing.assert_array_equal(unit[Y > 0], weigh(X[Y > 0]))
-    np.testing.assert_array_equal(own[Y > 0], weigh(X[Y > 0]))
-    np.testing.assert_array_equal(own[Y < 0], weigh(X[Y < 0]))
+    weights = weigh(X, Y)
+    np.testing.assert_array_equal(weights[Y < 0], 1.0)
+    np.testing.assert_array_equal(weights[Y > 0], weigh(X[Y > 0]))
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -142,7 +140,6 @@ def test_sparsest_and_furthest_point_get_zero():
         lambda: position(K, variant="none"),
         lambda: position(K[:5]),
         lambda: position(K, np.ones(3)),
-        lambda: position(K, negatives="none"),
         lambda: density(X, k=0),
         lambda: density(X, k=2.5),
         lambda: global_local(K, lam=1.5),
