@@ -37,8 +37,6 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from lpsvdd._validation import in_memory, is_number
 
-METHODS = ("split", "cross")
-
 
 class ConformalDetector(MetaEstimatorMixin, OutlierMixin, BaseEstimator):
     r"""Calibrated p-values and a controlled false discovery rate around a detector.
@@ -213,8 +211,8 @@ class ConformalDetector(MetaEstimatorMixin, OutlierMixin, BaseEstimator):
         return [(order[held:], order[:held])]
 
     def _check_parameters(self) -> None:
-        if self.method not in METHODS:
-            raise ValueError(f"method must be one of {METHODS}, got {self.method!r}")
+        if self.method not in ("split", "cross"):
+            raise ValueError(f"method must be 'split' or 'cross', got {self.method!r}")
         for name in ("calibration_share", "level"):
             value = getattr(self, name)
             if not is_number(value) or not 0.0 < value < 1.0:

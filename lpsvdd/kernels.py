@@ -17,7 +17,6 @@ from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel
 
 KERNELS = ("rbf", "linear", "poly", "precomputed")
 TAIL = 2.0**-38  # of 1 + ||a||^2: sums of kernel values below this are spread by their logarithm
-FARTHEST = 1e10  # gamma ||z - x||^2 that is still told from a larger one
 DISTANCE_RULES = {"quarter-mean-distance": 0.5, "half-mean-distance": 1.0}
 """Names of width rules, and the width as a multiple of half the mean distance."""
 MANY = 5_000
@@ -159,7 +158,8 @@ def rbf_distances(
         share = np.einsum("ij,j->i", np.exp(exponent - top[:, None]), beta)
         with np.errstate(divide="ignore"):  # shares of both signs may cancel to nothing
             steps = np.log(tail) - np.log(np.abs(share)) - top
-        depth = np.log1p(np.clip(steps, 0.0, FARTHEST)) / np.log1p(FARTHEST)
+        farthest = 1e10  # gamma ||z - x||^2 that is still told from a larger one
+        depth = np.log1p(np.clip(steps, 0.0, farthest)) / np.log1p(farthest)
         d[far] = total - 2.0 * tail * np.sign(share) * (1.0 - depth)
     return d
 

@@ -25,8 +25,6 @@ from numpy.typing import ArrayLike
 
 from lpsvdd._validation import check_exponent
 
-_BLOCK = 1024  # sign vectors drawn at once: memory stays at block x n whatever n_draws is
-
 
 def positive(value: float, name: str, *, or_zero: bool = False) -> float:
     """The value as a finite number > 0 (or >= 0)."""
@@ -132,8 +130,8 @@ def rademacher(
         raise ValueError(f"n_draws must be at least 2, got {n_draws!r}")
     rng = np.random.default_rng(random_state)
     norms = np.empty(n_draws)
-    for start in range(0, n_draws, _BLOCK):
-        stop = min(start + _BLOCK, n_draws)
+    for start in range(0, n_draws, 1024):  # memory stays at 1024 x n
+        stop = min(start + 1024, n_draws)
         signs = 2.0 * rng.integers(0, 2, size=(stop - start, n)) - 1.0
         squares = np.einsum("ij,ij->i", signs @ matrix, signs)
         # Rounding can leave a tiny negative value when the signed sum is (nearly) zero.

@@ -12,7 +12,7 @@ import typer
 from lpsvdd.cli._errors import warnings_as_notes
 from lpsvdd.cli._lazy import np
 from lpsvdd.cli._options import Data, Force, Keep, Negatives, Quiet, add_command, estimator_of
-from lpsvdd.cli._outputs import STREAM, check_outputs, open_text, write_scores
+from lpsvdd.cli._outputs import check_outputs, open_text, write_scores
 from lpsvdd.cli._report import (
     held_out_lines,
     line,
@@ -27,8 +27,6 @@ from lpsvdd.tables import Table, open_table
 
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
-
-REMEMBERED = 200  # hashes of fitted rows in a model file, to know them again
 
 
 def register(app: typer.Typer) -> None:
@@ -76,9 +74,9 @@ def fit(
         scores = judge(fitted.pipeline, fitted.rows.frame)
         with open_text(output, force=force) as handle:
             write_scores(handle, fitted.table, fitted.rows, scores, header=True)
-        written += [output] if output != STREAM else []
+        written += [output] if output != "-" else []
     if not quiet:
-        show(fitted.lines, fitted.table.notes, written, err=output == STREAM)
+        show(fitted.lines, fitted.table.notes, written, err=output == "-")
 
 
 @dataclass
@@ -95,7 +93,7 @@ class Fitted:
         """Keep the pipeline with the meaning of the columns and some of the rows' hashes."""
         from lpsvdd import save
 
-        some = self.rows.frame.iloc[:: -(-len(self.rows) // REMEMBERED)]
+        some = self.rows.frame.iloc[:: -(-len(self.rows) // 200)]  # to know the table again
         notes = vars(self.roles) | {"fitted": hashes(some).tolist()}
         save(self.pipeline, path, notes=notes, overwrite=force)
 

@@ -11,7 +11,7 @@ import typer
 from lpsvdd.cli._errors import warnings_as_notes
 from lpsvdd.cli._lazy import np
 from lpsvdd.cli._options import Data, Force, Quiet, add_command
-from lpsvdd.cli._outputs import STREAM, check_outputs, draw, open_text, write_scores
+from lpsvdd.cli._outputs import check_outputs, draw, open_text, write_scores
 from lpsvdd.cli._report import line, show, size_line, ticking
 from lpsvdd.cli._roles import Missing, Roles, listed, refuse_holes
 from lpsvdd.cli.fit import hashes
@@ -30,9 +30,7 @@ def score(
     data: Data,
     roles: Roles,
     written: list[str],
-    output: Annotated[
-        str, typer.Option(help="File for the scores; - is standard output.")
-    ] = STREAM,
+    output: Annotated[str, typer.Option(help="File for the scores; - is standard output.")] = "-",
     explain: Annotated[
         int, typer.Option(min=0, help="How many columns to name that take most from a score.")
     ] = 0,
@@ -64,7 +62,7 @@ def score(
         # A file of allowed types may still hold nonsense; that shows in any of these.
         reason = f"{Path(model).name} holds no usable model ({error}): fit and save it again"
         raise ValueError(reason) from error
-    written += [output] if output != STREAM else []
+    written += [output] if output != "-" else []
     if plot is not None:
         from lpsvdd.cli._model import seen_by
 
@@ -74,7 +72,7 @@ def score(
         draw(plot, last, points, scores, f"{table.name}: {len(frame):,} rows{some}", force)
         written.append(plot)
     if not quiet:
-        show(tally.lines(), [*notes, *table.notes], written, err=output == STREAM)
+        show(tally.lines(), [*notes, *table.notes], written, err=output == "-")
 
 
 def _load(path: str, table: Table) -> tuple[Any, Roles, set[int]]:

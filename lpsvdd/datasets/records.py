@@ -75,15 +75,10 @@ def _key(name: str) -> str:
     return str(name).strip().lower().replace("_", "-")
 
 
-_INDEX = {
-    _key(key): record for record in RECORDS for key in (record.id, record.name, *record.aliases)
-}
-
-
 def find(name: str) -> Record:
     """The record of an id (``"D7"``), name or alias; case does not matter."""
-    try:
-        return _INDEX[_key(name)]
-    except KeyError:
-        known = ", ".join(f"{record.id} {record.name}" for record in RECORDS)
-        raise KeyError(f"unknown data set {name!r}; known: {known}") from None
+    for record in RECORDS:
+        if _key(name) in map(_key, (record.id, record.name, *record.aliases)):
+            return record
+    known = ", ".join(f"{record.id} {record.name}" for record in RECORDS)
+    raise KeyError(f"unknown data set {name!r}; known: {known}")
