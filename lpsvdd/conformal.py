@@ -130,6 +130,10 @@ class ConformalDetector(MetaEstimatorMixin, OutlierMixin, BaseEstimator):
             detectors.append(clone(self.estimator).fit(_safe_indexing(X, fitted)))
             calibration.append(np.sort(detectors[-1].score_samples(_safe_indexing(X, held))))
         self.estimators_, self.calibration_ = detectors, calibration
+        for name in ("n_features_in_", "feature_names_in_"):  # as far as the detector knows them
+            vars(self).pop(name, None)
+            if hasattr(detectors[0], name):
+                setattr(self, name, getattr(detectors[0], name))
         self.n_calibration_ = sum(map(len, calibration))
         self.offset_ = self._threshold()
         return self
@@ -166,21 +170,6 @@ class ConformalDetector(MetaEstimatorMixin, OutlierMixin, BaseEstimator):
         return np.where(self.decision_function(X) >= 0.0, 1, -1)
 
     # -- inner workings ---------------------------------------------------------------------
-
-    @property
-    def n_features_in_(self) -> int:
-        """Number of columns that the detector was fitted to."""
-        return self._detector("n_features_in_").n_features_in_
-
-    @property
-    def feature_names_in_(self) -> np.ndarray:
-        """Names of these columns, if it knows them."""
-        return self._detector("feature_names_in_").feature_names_in_
-
-    def _detector(self, attribute: str):
-        if not hasattr(self, "estimators_"):
-            raise AttributeError(f"{type(self).__name__} is not fitted and has no {attribute}")
-        return self.estimators_[0]
 
     def _rows(self, X):
         """Rows in memory; sparse ones pass where the detector takes them."""

@@ -143,12 +143,7 @@ def contribution_bars(
     if len(rest):
         ax.barh(len(shown), values[rest].sum(), height=0.4, color=INSIDE, linewidth=0)
         names.append(f"{len(rest)} others")
-    ax.set_yticks(range(len(names)), names)
-    ax.invert_yaxis()
-    ax.axvline(0.0, color="#777777", linewidth=0.8)
-    ax.set(xlabel=f"contribution to the score, {explanation.scores[row]:.3g} in all")
-    ax.grid(False, axis="y")
-    return ax
+    return _columns_down(ax, names, f", {explanation.scores[row]:.3g} in all")
 
 
 def contribution_summary(
@@ -166,10 +161,15 @@ def contribution_summary(
         height = place + rng.uniform(-0.28, 0.28, size=len(contributions))
         look: dict[str, Any] = {"s": 9, "alpha": 0.8, "linewidths": 0, "zorder": 3}
         ax.scatter(contributions[:, j], height, **_coloured(explanation.values[:, j]), **look)
-    ax.set_yticks(range(len(shown)), [explanation.columns[j] for j in shown])
+    return _columns_down(ax, [explanation.columns[j] for j in shown])
+
+
+def _columns_down(ax: Axes, names: list[str], more: str = "") -> Axes:
+    """A line a column, the first on top, around a contribution of 0."""
+    ax.set_yticks(range(len(names)), names)
     ax.invert_yaxis()
     ax.axvline(0.0, color="#777777", linewidth=0.8)
-    ax.set(xlabel="contribution to the score")
+    ax.set(xlabel=f"contribution to the score{more}")
     ax.grid(False, axis="y")
     return ax
 

@@ -56,12 +56,12 @@ def size_line(name: str, table: str, n: int, width: int, y: np.ndarray | None) -
     return line(name, text)
 
 
-def model_lines(svdd: Any, *, converged: bool) -> list[str]:
-    """What was fitted and its certificate; ``converged`` is the estimator's own word."""
+def model_lines(svdd: Any) -> list[str]:
+    """What was fitted and its certificate."""
     n, positives = len(svdd.y_fit_), int((svdd.y_fit_ > 0).sum())
     share = "" if svdd.nu_ is None else f"nu = {svdd.nu_:g}, "
     width = "" if svdd.kernel == "linear" else f", gamma = {svdd.gamma_:.4g}"
-    word = "optimal" if converged else "NOT CONVERGED"
+    word = "NOT CONVERGED" if svdd.status_ == "not-converged" else "optimal"
     gap = f"{svdd.duality_gap_:.1e}, {word}"
     if svdd.solver_ == "landmarks":
         gap = (

@@ -11,7 +11,7 @@ import typer
 
 from lpsvdd.cli._errors import warnings_as_notes
 from lpsvdd.cli._lazy import np
-from lpsvdd.cli._options import Data, Force, Keep, Negatives, Quiet, add_command, estimator_of
+from lpsvdd.cli._options import Data, Force, Keep, Negatives, Quiet, estimator_of
 from lpsvdd.cli._outputs import check_outputs, open_text, write_scores
 from lpsvdd.cli._report import (
     held_out_lines,
@@ -27,11 +27,6 @@ from lpsvdd.tables import Table, open_table
 
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the main application."""
-    add_command(app, fit)
 
 
 def fit(
@@ -130,13 +125,12 @@ def describe(
     pipeline = make_model(roles, detector)
     with warnings_as_notes(table.notes), ticking("fitting", quiet=quiet or search):
         svdd = fit_to(pipeline, rows.take(~aside), negatives=negatives)
-    converged = svdd.status_ != "not-converged"
     rate = svdd.contamination or svdd.nu_ or 0.1
     if holdout:
         calibrate(pipeline, rows.frame[aside & (y > 0)], rate)
     lines = [
         size_line("data", table.name, len(rows), len(roles.features), rows.y),
-        *model_lines(svdd, converged=converged),
+        *model_lines(svdd),
         threshold_line(svdd, int((aside & (y > 0)).sum()), rate),
     ]
     if not holdout and not quiet:

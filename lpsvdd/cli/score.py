@@ -10,7 +10,7 @@ import typer
 
 from lpsvdd.cli._errors import warnings_as_notes
 from lpsvdd.cli._lazy import np
-from lpsvdd.cli._options import Data, Force, Quiet, add_command
+from lpsvdd.cli._options import Data, Force, Quiet
 from lpsvdd.cli._outputs import check_outputs, draw, open_text, write_scores
 from lpsvdd.cli._report import line, show, size_line, ticking
 from lpsvdd.cli._roles import Missing, Roles, listed, refuse_holes
@@ -18,11 +18,6 @@ from lpsvdd.cli.fit import hashes
 from lpsvdd.tables import Table, open_table
 
 PLOTTED = 5000  # rows that a picture shows: the first ones
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the main application."""
-    add_command(app, score, extra=False)
 
 
 def score(
