@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-import threading
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -28,23 +27,12 @@ def show(lines: Iterable[str], notes: Iterable[str], written: list[str], *, err:
         typer.echo(text, err=err)
 
 
-@contextmanager
-def ticking(what: str, *, quiet: bool) -> Iterator[Any]:
-    """Show on a terminal that something takes its time, and how long."""
+def progress(what: str, *, quiet: bool) -> AbstractContextManager[Any]:
+    """Show on a terminal what takes its time; the bar it gives may be described anew."""
     from tqdm import tqdm
 
-    over = threading.Event()
     silent = quiet or not sys.stderr.isatty()
-    with tqdm(desc=what, bar_format="{desc} {elapsed}", leave=False, disable=silent) as bar:
-        thread = threading.Thread(
-            target=lambda: [bar.refresh() for _ in iter(lambda: over.wait(1.0), True)], daemon=True
-        )
-        thread.start()
-        try:
-            yield bar
-        finally:
-            over.set()
-            thread.join()
+    return tqdm(desc=what, bar_format="{desc} ...", leave=False, disable=silent)
 
 
 def size_line(name: str, table: str, n: int, width: int, y: np.ndarray | None) -> str:

@@ -17,10 +17,10 @@ from lpsvdd.cli._report import (
     held_out_lines,
     line,
     model_lines,
+    progress,
     show,
     size_line,
     threshold_line,
-    ticking,
 )
 from lpsvdd.cli._roles import Roles, Rows, whole_rows
 from lpsvdd.tables import Table, open_table
@@ -118,12 +118,12 @@ def describe(
     defaults = {"random_state": 0, "verbose": int(not quiet and sys.stderr.isatty())}
     kind = LpSVDDCV if search else LpSVDD
     detector = estimator_of(ctx, kind, **(defaults if search else {}))
-    with open_table(data) as table, ticking(f"reading {data}", quiet=quiet):
+    with open_table(data) as table, progress(f"reading {data}", quiet=quiet):
         roles, rows = whole_rows(table, options)
     y = np.ones(len(rows), dtype=int) if rows.y is None else rows.y
     aside = held_aside(y, holdout, negatives)
     pipeline = make_model(roles, detector)
-    with warnings_as_notes(table.notes), ticking("fitting", quiet=quiet or search):
+    with warnings_as_notes(table.notes), progress("fitting", quiet=quiet or search):
         svdd = fit_to(pipeline, rows.take(~aside), negatives=negatives)
     rate = svdd.contamination or svdd.nu_ or 0.1
     if holdout:
@@ -134,7 +134,7 @@ def describe(
         threshold_line(svdd, int((aside & (y > 0)).sum()), rate),
     ]
     if not holdout and not quiet:
-        with warnings.catch_warnings(), ticking("judging rows held out", quiet=quiet):
+        with warnings.catch_warnings(), progress("judging rows held out", quiet=quiet):
             warnings.simplefilter("ignore")
             lines += held_out_lines(held_out(pipeline, rows.frame, y, negatives=negatives), rate)
     new = aside | ((y < 0) & (not negatives))

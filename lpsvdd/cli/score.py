@@ -12,7 +12,7 @@ from lpsvdd.cli._errors import warnings_as_notes
 from lpsvdd.cli._lazy import np
 from lpsvdd.cli._options import Data, Force, Quiet
 from lpsvdd.cli._outputs import check_outputs, draw, open_text, write_scores
-from lpsvdd.cli._report import line, show, size_line, ticking
+from lpsvdd.cli._report import line, progress, show, size_line
 from lpsvdd.cli._roles import Missing, Roles, listed, refuse_holes
 from lpsvdd.cli.fit import hashes
 from lpsvdd.tables import Table, open_table
@@ -49,10 +49,10 @@ def score(
         with open_table(data) as table, warnings_as_notes(notes):
             fitted, kept, remembered = _load(model, table)
             tally = _Tally(table, _matched(kept, roles, table), remembered)
-            with open_text(output, force=force) as handle, ticking("scoring", quiet=quiet) as bar:
+            with open_text(output, force=force) as handle, progress("scoring", quiet=quiet) as bar:
                 for rows, scores in tally.judged(fitted, explain, plot is not None):
                     write_scores(handle, table, rows, scores, header=tally.n == len(rows))
-                    bar.set_description(f"scored {tally.n:,} rows", refresh=False)
+                    bar.set_description_str(f"scored {tally.n:,} rows")
     except (AttributeError, TypeError, IndexError) as error:
         # A file of allowed types may still hold nonsense; that shows in any of these.
         reason = f"{Path(model).name} holds no usable model ({error}): fit and save it again"
