@@ -81,7 +81,7 @@ def _ends(k: int, n: int, beta: float, sides: str) -> tuple[float, float]:
         few, some, many = (_log_tail(k, m, logit) for m in (n, n + 1, 4 * n + 1))
         right = np.logaddexp(before + few, after + _log_difference(many, some))
         log_v, log_t = log_expit([logit, -logit])
-        return float(right - _log_choose(n, k) + (k + 1) * log_v + (n - k) * log_t)
+        return float(right - (_log_choose(n, k) + (k + 1) * log_v + (n - k) * log_t))
 
     low, high = 0.0, 1.0
     if sides != "upper" and _log_limit(k, n, before, after) > 0.0:
