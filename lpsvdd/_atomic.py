@@ -57,12 +57,6 @@ def whole_file(path: str | Path, *, overwrite: bool = True) -> Iterator[BinaryIO
         temporary.unlink(missing_ok=True)
 
 
-def write_text(path: str | Path, text: str, *, overwrite: bool = True) -> None:
-    """Write a text in UTF-8, whole or not at all."""
-    with whole_file(path, overwrite=overwrite) as handle:
-        handle.write(text.encode())
-
-
 def _claim(temporary: Path, final: Path) -> None:
     """Give the file a name that must be free: a link is made by one process only."""
     try:

@@ -64,11 +64,26 @@ def precomputed_diagonal(diag, n_samples: int, training: np.ndarray) -> np.ndarr
 class KernelOneClass(KernelInput, OutlierMixin, BaseEstimator):
     """Base of the detectors: kernels "rbf", "linear", "poly", a callable, or "precomputed".
 
-    Subclasses declare ``__init__`` with at least ``kernel, gamma, degree, coef0, contamination``
-    and implement ``_fit_kernel(K, y, sample_weight)`` and ``_score_kernel(Kz, diag)``.
+    Subclasses implement ``_fit_kernel(K, y, sample_weight)`` and ``_score_kernel(Kz, diag)``; what
+    further parameters they have, they store in an ``__init__`` of their own.
     """
 
     uses_negatives: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        *,
+        kernel="rbf",
+        gamma="half-mean-distance",
+        degree=3,
+        coef0=1.0,
+        contamination=0.1,
+    ):
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.contamination = contamination
 
     def fit(self, X, y=None):
         """Fit to the positive samples (and the labelled outliers, where the method uses them).

@@ -12,19 +12,17 @@ from sklearn.preprocessing import OneHotEncoder
 
 from lpsvdd.preprocessing import Indicators
 
-#: Where models that hold another one keep it, fitted.
-HOLDERS = ("best_estimator_", "estimator_", "estimators_")
-
 
 def detector_inside(model: Any) -> tuple[list[Any], Any]:
     """The transformers of a pipeline, in order, and the detector at its end."""
     steps: list[Any] = []
+    holders = ("best_estimator_", "estimator_", "estimators_")  # of another model, fitted
     while True:
         if isinstance(model, Pipeline):
             steps += [step for _, step in model.steps[:-1] if step not in (None, "passthrough")]
             model = model.steps[-1][1]
             continue
-        held = next((getattr(model, name) for name in HOLDERS if hasattr(model, name)), None)
+        held = next((getattr(model, name) for name in holders if hasattr(model, name)), None)
         if held is None:
             break
         if isinstance(held, list):

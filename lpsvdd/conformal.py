@@ -37,8 +37,6 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from lpsvdd._validation import in_memory, is_number
 
-METHODS = ("split", "cross")
-
 
 class ConformalDetector(MetaEstimatorMixin, OutlierMixin, BaseEstimator):
     r"""Calibrated p-values and a controlled false discovery rate around a detector.
@@ -132,6 +130,10 @@ class ConformalDetector(MetaEstimatorMixin, OutlierMixin, BaseEstimator):
             detectors.append(clone(self.estimator).fit(_safe_indexing(X, fitted)))
             calibration.append(np.sort(detectors[-1].score_samples(_safe_indexing(X, held))))
         self.estimators_, self.calibration_ = detectors, calibration
+        for name in ("n_features_in_", "feature_names_in_"):  # as far as the detector knows them
+            vars(self).pop(name, None)
+            if hasattr(detectors[0], name):
+                setattr(self, name, getattr(detectors[0], name))
         self.n_calibration_ = sum(map(len, calibration))
         self.offset_ = self._threshold()
         return self
@@ -169,21 +171,6 @@ class ConformalDetector(MetaEstimatorMixin, OutlierMixin, BaseEstimator):
 
     # -- inner workings ---------------------------------------------------------------------
 
-    @property
-    def n_features_in_(self) -> int:
-        """Number of columns that the detector was fitted to."""
-        return self._detector("n_features_in_").n_features_in_
-
-    @property
-    def feature_names_in_(self) -> np.ndarray:
-        """Names of these columns, if it knows them."""
-        return self._detector("feature_names_in_").feature_names_in_
-
-    def _detector(self, attribute: str):
-        if not hasattr(self, "estimators_"):
-            raise AttributeError(f"{type(self).__name__} is not fitted and has no {attribute}")
-        return self.estimators_[0]
-
     def _rows(self, X):
         """Rows in memory; sparse ones pass where the detector takes them."""
         is_sparse = issparse(X) and get_tags(self.estimator).input_tags.sparse
@@ -213,8 +200,8 @@ class ConformalDetector(MetaEstimatorMixin, OutlierMixin, BaseEstimator):
         return [(order[held:], order[:held])]
 
     def _check_parameters(self) -> None:
-        if self.method not in METHODS:
-            raise ValueError(f"method must be one of {METHODS}, got {self.method!r}")
+        if self.method not in ("split", "cross"):
+            raise ValueError(f"method must be 'split' or 'cross', got {self.method!r}")
         for name in ("calibration_share", "level"):
             value = getattr(self, name)
             if not is_number(value) or not 0.0 < value < 1.0:

@@ -2,14 +2,12 @@ r"""Kernels and kernel widths.
 
 The Gaussian kernel is k(x, z) = exp(-gamma ||x - z||^2). The paper sets its width sigma to half the
 mean pairwise Euclidean distance of the training objects and does not print the formula that turns
-the width into gamma; both readings are offered: gamma = 1/(2 sigma^2) ("2s2", our default) and
-gamma = 1/sigma^2 ("s2").
+the width into gamma; here gamma = 1/(2 sigma^2).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
 
 import numpy as np
 from scipy.spatial.distance import cdist, pdist, squareform
@@ -17,7 +15,6 @@ from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel
 
 KERNELS = ("rbf", "linear", "poly", "precomputed")
 TAIL = 2.0**-38  # of 1 + ||a||^2: sums of kernel values below this are spread by their logarithm
-FARTHEST = 1e10  # gamma ||z - x||^2 that is still told from a larger one
 DISTANCE_RULES = {"quarter-mean-distance": 0.5, "half-mean-distance": 1.0}
 """Names of width rules, and the width as a multiple of half the mean distance."""
 MANY = 5_000
@@ -58,14 +55,12 @@ def half_mean_distance(X: np.ndarray, sample_weight: np.ndarray | None = None) -
     return 0.5 * mean if mean > 0.0 else 1.0
 
 
-def rbf_gamma(width: float, formula: Literal["2s2", "s2"] = "2s2") -> float:
-    r"""gamma = 1/(2 sigma^2) for formula "2s2", 1/sigma^2 for "s2"."""
+def rbf_gamma(width: float) -> float:
+    r"""gamma = 1/(2 sigma^2)."""
     if not width > 0.0:
         raise ValueError(f"width must be positive, got {width!r}")
-    if formula not in ("2s2", "s2"):
-        raise ValueError(f"formula must be '2s2' or 's2', got {formula!r}")
     with np.errstate(over="ignore", under="ignore"):
-        gamma = 1.0 / (np.float64(width) ** 2 * (2.0 if formula == "2s2" else 1.0))
+        gamma = 1.0 / (np.float64(width) ** 2 * 2.0)
     return float(np.clip(gamma, np.finfo(float).tiny, np.finfo(float).max))
 
 
@@ -159,7 +154,8 @@ def rbf_distances(
         share = np.einsum("ij,j->i", np.exp(exponent - top[:, None]), beta)
         with np.errstate(divide="ignore"):  # shares of both signs may cancel to nothing
             steps = np.log(tail) - np.log(np.abs(share)) - top
-        depth = np.log1p(np.clip(steps, 0.0, FARTHEST)) / np.log1p(FARTHEST)
+        farthest = 1e10  # gamma ||z - x||^2 that is still told from a larger one
+        depth = np.log1p(np.clip(steps, 0.0, farthest)) / np.log1p(farthest)
         d[far] = total - 2.0 * tail * np.sign(share) * (1.0 - depth)
     return d
 

@@ -18,6 +18,7 @@ graph they have the same score, which agrees to eleven digits.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,7 @@ except ImportError as error:
 OUTPUTS = ("label", "score", "decision")
 
 
-def to_onnx(model: Any, X: Any = None, *, dtype: Any = np.float32, opset: int | None = None) -> Any:
+def to_onnx(model: Any, X: Any = None, *, dtype: Any = np.float32) -> Any:
     """A fitted model as an ONNX graph with outputs ``label``, ``score`` and ``decision``.
 
     Parameters
@@ -60,7 +61,6 @@ def to_onnx(model: Any, X: Any = None, *, dtype: Any = np.float32, opset: int | 
         Needed for a pipeline of a data frame with columns of text: the graph then has one input a
         column, under its name. Otherwise it has one input, ``X``.
     dtype : numpy.float32 or numpy.float64
-    opset : version of ONNX's operators; the newest that skl2onnx knows if absent
 
     Returns
     -------
@@ -71,58 +71,39 @@ def to_onnx(model: Any, X: Any = None, *, dtype: Any = np.float32, opset: int | 
     if np.dtype(dtype) not in (np.dtype(np.float32), np.dtype(np.float64)):
         raise ValueError(f"dtype must be float32 or float64, got {dtype!r}")
     tensor = DoubleTensorType if np.dtype(dtype) == np.float64 else FloatTensorType
-    mixed = hasattr(X, "columns") and any(kind.kind not in "fiub" for kind in _kinds(X))
-    if mixed:
+    inputs = [("X", tensor([None, int(model.n_features_in_)]))]
+    kinds = [getattr(kind, "kind", "O") for kind in getattr(X, "dtypes", [])]  # pandas' own: text
+    if hasattr(X, "columns") and not set(kinds) <= set("fiub"):
         inputs = [
-            (str(name), tensor([None, 1]) if kind.kind in "fiub" else StringTensorType([None, 1]))
-            for name, kind in zip(X.columns, _kinds(X), strict=True)
+            (str(name), tensor([None, 1]) if kind in "fiub" else StringTensorType([None, 1]))
+            for name, kind in zip(X.columns, kinds, strict=True)
         ]
-    else:
-        inputs = [("X", tensor([None, int(model.n_features_in_)]))]
-    return convert_sklearn(
-        model, initial_types=inputs, target_opset=opset, final_types=_final_types(tensor)
-    )
+    return convert_sklearn(model, initial_types=inputs, final_types=_final_types(tensor))
 
 
 def register() -> None:
     """Tell skl2onnx about the estimators and transformers of this package."""
-    for detector in (LpSVDD, WeightedLpSVDD):
-        update_registered_converter(
-            detector,
-            f"Lpsvdd{detector.__name__}",
-            _detector_shapes,
-            _convert_detector,
-            parser=_parse_detector,
-        )
-    update_registered_converter(
-        LpSVDDCV, "LpsvddCV", _detector_shapes, _convert_detector, parser=_parse_search
-    )
-    update_registered_converter(
-        ConformalDetector,
-        "LpsvddConformal",
-        _detector_shapes,
-        _convert_conformal,
-        parser=_parse_conformal,
-    )
-    update_registered_converter(
-        Indicators,
-        "LpsvddIndicators",
-        _indicator_shape,
-        _convert_indicators,
-        parser=_parse_indicators,
-    )
-    for transformer, convert in (
-        (PositiveImputer, _convert_imputer),
-        (PositiveScaler, _convert_scaler),
-        (UnitNorm, _convert_unit_norm),
+    for detector, convert, parse in (
+        (LpSVDD, _convert_detector, _parse_detector),
+        (WeightedLpSVDD, _convert_detector, _parse_detector),
+        (LpSVDDCV, _convert_detector, _parse_search),
+        (ConformalDetector, _convert_conformal, _parse_conformal),
     ):
-        update_registered_converter(
-            transformer, f"Lpsvdd{transformer.__name__}", _same_shape, convert
-        )
+        alias = f"Lpsvdd{detector.__name__}"
+        update_registered_converter(detector, alias, _detector_shapes, convert, parser=parse)
+    for transformer, graph_of, parser in (
+        (Indicators, _indicators, _parse_indicators),
+        (PositiveImputer, _imputed, None),
+        (PositiveScaler, _scaled, None),
+        (UnitNorm, _unit_norm, None),
+    ):
+        alias = f"Lpsvdd{transformer.__name__}"
+        made = _converter(graph_of)
+        update_registered_converter(transformer, alias, _rows_shape, made, parser=parser)
 
 
-def _kinds(X: Any) -> list[np.dtype]:
-    return [np.dtype(kind) if isinstance(kind, np.dtype) else np.dtype(object) for kind in X.dtypes]
+def _tensor(kind: Any) -> type:
+    return DoubleTensorType if guess_numpy_type(kind) == np.float64 else FloatTensorType
 
 
 def _final_types(tensor: type) -> list[tuple[str, Any]]:
@@ -133,11 +114,12 @@ def _final_types(tensor: type) -> list[tuple[str, Any]]:
 # -- parsers: which outputs an operator has ---------------------------------------------------
 
 
-def _declare(scope: Any, model: Any, inputs: list[Any], alias: str) -> list[Any]:
-    operator = scope.declare_local_operator(alias, model)
+def _declare(
+    scope: Any, model: Any, inputs: list[Any], outputs: list[tuple[str, Any]]
+) -> list[Any]:
+    operator = scope.declare_local_operator(f"Lpsvdd{type(model).__name__}", model)
     operator.inputs.extend(inputs)
-    tensor = DoubleTensorType if guess_numpy_type(inputs[0].type) == np.float64 else FloatTensorType
-    for name, kind in _final_types(tensor):
+    for name, kind in outputs:
         operator.outputs.append(scope.declare_local_variable(name, kind))
     return operator.outputs
 
@@ -147,7 +129,7 @@ def _parse_detector(scope: Any, model: Any, inputs: list[Any], custom_parsers: A
         raise ValueError(
             f"only rbf, linear and poly kernels have an ONNX form, not {model.kernel!r}"
         )
-    return _declare(scope, model, inputs, f"Lpsvdd{type(model).__name__}")
+    return _declare(scope, model, inputs, _final_types(_tensor(inputs[0].type)))
 
 
 def _parse_search(scope: Any, model: Any, inputs: list[Any], custom_parsers: Any = None):
@@ -157,22 +139,19 @@ def _parse_search(scope: Any, model: Any, inputs: list[Any], custom_parsers: Any
 def _parse_conformal(scope: Any, model: Any, inputs: list[Any], custom_parsers: Any = None):
     scores = []
     for estimator in model.estimators_:
-        found = _parse_sklearn(scope, estimator, inputs, custom_parsers)
-        if len(found) != len(OUTPUTS):
+        outputs = _parse_sklearn(scope, estimator, inputs, custom_parsers)
+        if len(outputs) != len(OUTPUTS):
             raise ValueError(
                 "only a ConformalDetector around LpSVDD has an ONNX form, not one around "
                 f"{type(model.estimator).__name__}"
             )
-        scores.append(found[OUTPUTS.index("score")])
-    return _declare(scope, model, scores, "LpsvddConformal")
+        scores.append(outputs[OUTPUTS.index("score")])
+    return _declare(scope, model, scores, _final_types(_tensor(scores[0].type)))
 
 
 def _parse_indicators(scope: Any, model: Any, inputs: list[Any], custom_parsers: Any = None):
     known = _parse_sklearn(scope, model.encoder_, inputs, custom_parsers)
-    operator = scope.declare_local_operator("LpsvddIndicators", model)
-    operator.inputs.extend(known)
-    operator.outputs.append(scope.declare_local_variable("indicators", FloatTensorType()))
-    return operator.outputs
+    return _declare(scope, model, known, [("indicators", FloatTensorType())])
 
 
 # -- shapes -----------------------------------------------------------------------------------
@@ -183,164 +162,116 @@ def _detector_shapes(operator: Any) -> None:
         output.type.shape = [operator.inputs[0].get_first_dimension(), 1]
 
 
-def _same_shape(operator: Any) -> None:
-    source = operator.inputs[0]
-    kind = DoubleTensorType if guess_numpy_type(source.type) == np.float64 else FloatTensorType
-    operator.outputs[0].type = kind(
-        [source.get_first_dimension(), operator.raw_operator.n_features_in_]
-    )
-
-
-def _indicator_shape(operator: Any) -> None:
-    width = len(operator.raw_operator.origin())
-    rows = operator.inputs[0].get_first_dimension()
-    operator.outputs[0].type = FloatTensorType([rows, width])
+def _rows_shape(operator: Any) -> None:
+    source, step = operator.inputs[0], operator.raw_operator
+    width = len(step.origin()) if isinstance(step, Indicators) else step.n_features_in_
+    operator.outputs[0].type = _tensor(source.type)([source.get_first_dimension(), width])
 
 
 # -- converters -------------------------------------------------------------------------------
 
 
+class _Graph:
+    """Operators of ONNX in one version and one precision."""
+
+    def __init__(self, operator: Any, container: Any):
+        self.X, self.version = operator.inputs[0], container.target_opset
+        self.dtype = np.float64 if _tensor(self.X.type) is DoubleTensorType else np.float32
+
+    def __call__(self, name: str, *inputs: Any, **options: Any) -> Any:
+        """An operator by name; numbers and arrays among its inputs are constants."""
+        known = [
+            np.atleast_1d(one).astype(self.dtype) if isinstance(one, (float, np.ndarray)) else one
+            for one in inputs
+        ]
+        return getattr(onnx, f"Onnx{name}")(*known, op_version=self.version, **options)
+
+
+def _converter(graph_of: Callable[[_Graph, Any], Any]) -> Callable[[Any, Any, Any], None]:
+    """A transformer's converter, from what it makes of the rows."""
+
+    def convert(scope: Any, operator: Any, container: Any) -> None:
+        graph = _Graph(operator, container)
+        rows = graph_of(graph, operator.raw_operator)
+        named = graph("Identity", rows, output_names=[operator.outputs[0].full_name])
+        named.add_to(scope, container)
+
+    return convert
+
+
+def _imputed(graph: _Graph, step: PositiveImputer) -> Any:
+    return graph("Where", graph("IsNaN", graph.X), step.statistics_[None], graph.X)
+
+
+def _scaled(graph: _Graph, step: PositiveScaler) -> Any:
+    return graph("Div", graph("Sub", graph.X, step.mean_[None]), step.scale_[None])
+
+
+def _unit_norm(graph: _Graph, step: UnitNorm) -> Any:
+    """x / max(||x||, tiny): a zero row stays zero."""
+    squares = graph("MatMul", graph("Mul", graph.X, graph.X), np.ones((step.n_features_in_, 1)))
+    tiny = float(np.finfo(graph.dtype).tiny)
+    return graph("Div", graph.X, graph("Max", graph("Sqrt", squares), tiny))
+
+
+def _indicators(graph: _Graph, step: Indicators) -> Any:
+    """The known categories, and 1 - their sum in each column."""
+    unknown = graph("Sub", 1.0, graph("MatMul", graph.X, step.sums()))
+    return graph("Concat", graph.X, unknown, axis=1)
+
+
 def _convert_detector(scope: Any, operator: Any, container: Any) -> None:
-    X, version, dtype = _input(operator, container)
-    svdd = operator.raw_operator
-    _add_outputs(_score(svdd, X, dtype, version), svdd.offset_, dtype, operator, scope, container)
+    graph, svdd = _Graph(operator, container), operator.raw_operator
+    _add_outputs(graph, _score(graph, svdd), svdd.offset_, operator, scope, container)
 
 
-def _score(svdd: Any, X: Any, dtype: Any, version: int) -> Any:
+def _score(graph: _Graph, svdd: Any) -> Any:
     """The score as a graph; sums over columns are products with ones, in every version of ONNX."""
-
-    def number(value: Any) -> np.ndarray:
-        return np.atleast_1d(np.asarray(value, dtype=dtype))
-
-    def matmul(left: Any, right: np.ndarray) -> Any:
-        return onnx.OnnxMatMul(left, right.astype(dtype), op_version=version)
-
-    def add(left: Any, value: Any) -> Any:
-        return onnx.OnnxAdd(left, number(value), op_version=version)
 
     def squares(value: Any, factor: float = 1.0) -> Any:
         # The factor is inside the matrix: onnxruntime would fuse a product behind it into an
         # operator whose factor has single precision.
-        product = onnx.OnnxMul(value, value, op_version=version)
-        return matmul(product, np.full((svdd.n_features_in_, 1), factor))
+        return graph(
+            "MatMul", graph("Mul", value, value), np.full((svdd.n_features_in_, 1), factor)
+        )
 
     def power(value: Any) -> Any:
-        return onnx.OnnxPow(add(value, svdd.coef0), number(svdd.degree), op_version=version)
+        return graph("Pow", graph("Add", value, float(svdd.coef0)), float(svdd.degree))
 
     if svdd.kernel == "linear":
-        difference = onnx.OnnxSub(X, svdd.centre_[None].astype(dtype), op_version=version)
-        return onnx.OnnxNeg(squares(difference), op_version=version)
+        return graph("Neg", squares(graph("Sub", graph.X, svdd.centre_[None])))
     rows, coef = svdd.X_fit_[svdd.centre_rows_], svdd.centre_coef_[:, None]
     if svdd.kernel == "rbf":
         distances = onnx_cdist(
-            X, rows.astype(dtype), dtype=dtype, op_version=version,
+            graph.X, rows.astype(graph.dtype), dtype=graph.dtype, op_version=graph.version,
             dim_in=rows.shape[1], dim_out=len(rows),
         )  # fmt: skip
-        scaled = onnx.OnnxMul(distances, number(-svdd.gamma_), op_version=version)
-        kernel, diagonal = onnx.OnnxExp(scaled, op_version=version), None
-    else:
-        kernel = power(matmul(X, svdd.gamma_ * rows.T))
-        diagonal = power(squares(X, svdd.gamma_))
-    twice = matmul(kernel, 2.0 * coef)
-    if diagonal is None:
-        return add(twice, -1.0 - svdd.norm_sq_)
-    return add(onnx.OnnxSub(twice, diagonal, op_version=version), -svdd.norm_sq_)
+        kernel = graph("Exp", graph("Mul", distances, -svdd.gamma_))
+        return graph("Add", graph("MatMul", kernel, 2.0 * coef), -1.0 - svdd.norm_sq_)
+    kernel = power(graph("MatMul", graph.X, svdd.gamma_ * rows.T))
+    twice = graph("MatMul", kernel, 2.0 * coef)
+    return graph("Add", graph("Sub", twice, power(squares(graph.X, svdd.gamma_))), -svdd.norm_sq_)
 
 
 def _convert_conformal(scope: Any, operator: Any, container: Any) -> None:
     """p = (1 + number of calibration scores that are not above the score) / (n + 1)."""
-    _, version, dtype = _input(operator, container)
-    model, count = operator.raw_operator, None
+    graph, model = _Graph(operator, container), operator.raw_operator
+    count: Any = 1.0
     for score, calibration in zip(operator.inputs, model.calibration_, strict=True):
-        above = onnx.OnnxGreater(calibration[None].astype(dtype), score, op_version=version)
-        below = onnx.OnnxCast(
-            onnx.OnnxNot(above, op_version=version),
-            to=11 if dtype == np.float64 else 1,  # TensorProto.DOUBLE, FLOAT
-            op_version=version,
-        )
-        ones = np.ones((len(calibration), 1), dtype=dtype)
-        part = onnx.OnnxMatMul(below, ones, op_version=version)
-        count = part if count is None else onnx.OnnxAdd(count, part, op_version=version)
-    total = np.array([model.n_calibration_ + 1], dtype=dtype)
-    one = np.array([1], dtype=dtype)
-    p = onnx.OnnxDiv(onnx.OnnxAdd(count, one, op_version=version), total, op_version=version)
-    _add_outputs(p, model.offset_, dtype, operator, scope, container)
+        below = graph("Not", graph("Greater", calibration[None], score))
+        number = graph("Cast", below, to=11 if graph.dtype == np.float64 else 1)  # DOUBLE, FLOAT
+        count = graph("Add", graph("MatMul", number, np.ones((len(calibration), 1))), count)
+    p = graph("Div", count, model.n_calibration_ + 1.0)
+    _add_outputs(graph, p, model.offset_, operator, scope, container)
 
 
 def _add_outputs(
-    score: Any, offset: float, dtype: Any, operator: Any, scope: Any, container: Any
+    graph: _Graph, score: Any, offset: float, operator: Any, scope: Any, container: Any
 ) -> None:
-    version = container.target_opset
-    label, score_out, decision_out = operator.outputs
-    threshold = np.array([offset], dtype=dtype)
-    kept = onnx.OnnxIdentity(score, op_version=version, output_names=[score_out.full_name])
-    decision = onnx.OnnxSub(
-        kept, threshold, op_version=version, output_names=[decision_out.full_name]
-    )
-    zero = np.array([0], dtype=dtype)
-    inside = onnx.OnnxOr(  # of a missing value neither holds, and the row is not accepted
-        onnx.OnnxGreater(decision, zero, op_version=version),
-        onnx.OnnxEqual(decision, zero, op_version=version),
-        op_version=version,
-    )
-    verdict = onnx.OnnxWhere(
-        inside,
-        np.array([1], dtype=np.int64),
-        np.array([-1], dtype=np.int64),
-        op_version=version,
-        output_names=[label.full_name],
-    )
-    verdict.add_to(scope, container)
-
-
-def _convert_imputer(scope: Any, operator: Any, container: Any) -> None:
-    X, version, dtype = _input(operator, container)
-    statistics = operator.raw_operator.statistics_[None].astype(dtype)
-    filled = onnx.OnnxWhere(
-        onnx.OnnxIsNaN(X, op_version=version), statistics, X,
-        op_version=version, output_names=[operator.outputs[0].full_name],
-    )  # fmt: skip
-    filled.add_to(scope, container)
-
-
-def _convert_indicators(scope: Any, operator: Any, container: Any) -> None:
-    """The known categories, and 1 - their sum in each column."""
-    known, version, dtype = _input(operator, container)
-    sums = operator.raw_operator.sums().astype(dtype)
-    met = onnx.OnnxMatMul(known, sums, op_version=version)
-    unknown = onnx.OnnxSub(np.array([1], dtype=dtype), met, op_version=version)
-    joined = onnx.OnnxConcat(
-        known, unknown, axis=1,
-        op_version=version, output_names=[operator.outputs[0].full_name],
-    )  # fmt: skip
-    joined.add_to(scope, container)
-
-
-def _convert_scaler(scope: Any, operator: Any, container: Any) -> None:
-    X, version, dtype = _input(operator, container)
-    scaler = operator.raw_operator
-    centred = onnx.OnnxSub(X, scaler.mean_[None].astype(dtype), op_version=version)
-    scaled = onnx.OnnxDiv(
-        centred, scaler.scale_[None].astype(dtype),
-        op_version=version, output_names=[operator.outputs[0].full_name],
-    )  # fmt: skip
-    scaled.add_to(scope, container)
-
-
-def _convert_unit_norm(scope: Any, operator: Any, container: Any) -> None:
-    """x / max(||x||, tiny): a zero row stays zero."""
-    X, version, dtype = _input(operator, container)
-    ones = np.ones((operator.raw_operator.n_features_in_, 1), dtype=dtype)
-    square = onnx.OnnxMul(X, X, op_version=version)
-    norm = onnx.OnnxSqrt(onnx.OnnxMatMul(square, ones, op_version=version), op_version=version)
-    least = np.array([np.finfo(dtype).tiny], dtype=dtype)
-    scaled = onnx.OnnxDiv(
-        X, onnx.OnnxMax(norm, least, op_version=version),
-        op_version=version, output_names=[operator.outputs[0].full_name],
-    )  # fmt: skip
-    scaled.add_to(scope, container)
-
-
-def _input(operator: Any, container: Any) -> tuple[Any, int, Any]:
-    dtype = np.float64 if guess_numpy_type(operator.inputs[0].type) == np.float64 else np.float32
-    return operator.inputs[0], container.target_opset, dtype
+    label, score_name, decision_name = ([one.full_name] for one in operator.outputs)
+    score = graph("Identity", score, output_names=score_name)
+    decision = graph("Sub", score, offset, output_names=decision_name)
+    # Of a missing value neither holds, and the row is not accepted.
+    inside = graph("Or", graph("Greater", decision, 0.0), graph("Equal", decision, 0.0))
+    verdict = graph("Where", inside, 1.0, -1.0)
+    graph("Cast", verdict, to=7, output_names=label).add_to(scope, container)  # INT64

@@ -53,18 +53,7 @@ OUR_TYPES = (
     "lpsvdd.weighted.WeightedLpSVDD",
 )
 
-OTHER_TYPES = (
-    "numpy.dtype",  # inside a SimpleImputer
-    "sklearn.compose._column_transformer._RemainderColsList",  # a list of names, up to 1.6
-)
-"""Harmless types in scikit-learn's estimators that skops does not trust by itself."""
-
 MEMBER = "lpsvdd.json"
-ARCHIVE = b"PK\x03\x04"
-DEEPEST = 3  # archives inside one another; sparse matrices make two
-ARRAY_HEADER = 10_100  # NumPy reads headers of up to 10,000 characters
-WATCHED = ("scikit-learn", "numpy")
-"""Packages whose version may change what a loaded model computes."""
 
 
 class ModelFileError(ValueError):
@@ -197,12 +186,16 @@ def read_notes(path: str | Path) -> dict[str, Any]:
 
 
 def _versions() -> dict[str, str]:
-    found = {name: version(name) for name in (*WATCHED, "scipy", "skops")}
-    return {"lpsvdd": __version__, "python": platform.python_version(), **found}
+    others = {name: version(name) for name in ("scikit-learn", "numpy", "scipy", "skops")}
+    return {"lpsvdd": __version__, "python": platform.python_version(), **others}
 
 
 def _foreign_types(names: list[str]) -> list[str]:
-    return sorted(set(names) - {*OUR_TYPES, *OTHER_TYPES})
+    harmless = {  # types in scikit-learn's estimators that skops does not trust by itself
+        "numpy.dtype",  # inside a SimpleImputer
+        "sklearn.compose._column_transformer._RemainderColsList",  # a list of names, up to 1.6
+    }
+    return sorted(set(names) - harmless - set(OUR_TYPES))
 
 
 def _damaged(path: Path, error: Exception) -> ModelFileError:
@@ -213,7 +206,7 @@ def _damaged(path: Path, error: Exception) -> ModelFileError:
 def _read(path: Path) -> bytes:
     """The bytes of an archive of plausible size; other files are refused by what they look like."""
     data = path.read_bytes()
-    if data[:4] == ARCHIVE:
+    if data[:4] == b"PK\x03\x04":
         try:
             unpacked = _unpacked(data)
         except Exception as error:
@@ -243,10 +236,10 @@ def _unpacked(data: bytes, depth: int = 0) -> int:
             if total > limit:
                 break
             with archive.open(member) as stream:
-                start = stream.read(ARRAY_HEADER)
-                if start[:4] == ARCHIVE:
+                start = stream.read(10_100)  # NumPy reads headers of up to 10,000 characters
+                if start[:4] == b"PK\x03\x04":  # sparse matrices make a depth of two
                     inside = start + stream.read()
-                    total += _unpacked(inside, depth + 1) if depth < DEEPEST else limit + 1
+                    total += _unpacked(inside, depth + 1) if depth < 3 else limit + 1
                 elif start[:6] == np.lib.format.MAGIC_PREFIX:
                     total += max(0, _array_bytes(start) - member.file_size)
     return total
@@ -291,14 +284,16 @@ def _about(path: Path, data: bytes) -> dict[str, Any]:
 
 
 def _compare_versions(path: Path, written: dict[str, str]) -> None:
+    """Warn of other versions of what decides the numbers that a loaded model computes."""
+
     def minor(text: str) -> list[str]:
         return text.split(".")[:2]
 
-    here = _versions()
+    present = _versions()
     other = [
-        f"{name} {written.get(name, 'unknown')} (here {here[name]})"
-        for name in ("lpsvdd", *WATCHED)
-        if minor(str(written.get(name, ""))) != minor(here[name])
+        f"{name} {written.get(name, 'unknown')} (here {present[name]})"
+        for name in ("lpsvdd", "scikit-learn", "numpy")
+        if minor(str(written.get(name, ""))) != minor(present[name])
     ]
     if other:
         warnings.warn(

@@ -6,7 +6,6 @@ when a function runs, so that importing the package stays fast.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from importlib.resources import as_file, files
 from typing import TYPE_CHECKING, Any
@@ -59,44 +58,6 @@ def fraction(value: float) -> str:
 
     exact = Fraction(value).limit_denominator(64)
     return str(exact) if abs(float(exact) - value) < 1e-9 else f"{value:g}"
-
-
-def heat_map(
-    values: np.ndarray,
-    *,
-    ps: Sequence[float],
-    cs: Sequence[float],
-    ax: Axes | None = None,
-    label: str = "",
-    fmt: str | None = "{:.1f}",
-    colorbar: bool = True,
-    **image: Any,
-) -> Axes:
-    """Table of values over exponents (rows) and costs (columns); missing cells stay empty.
-
-    With numbers in the cells (``fmt``) a colour bar says nothing new: leave it out.
-    """
-    values = np.ma.masked_invalid(np.asarray(values, dtype=float))
-    if values.shape != (len(ps), len(cs)):
-        raise ValueError(f"values has shape {values.shape}, expected {(len(ps), len(cs))}")
-    ax = ax or _new_axes()
-    shown = ax.imshow(values, aspect="auto", **image)
-    if fmt:
-        for (row, column), value in np.ndenumerate(values.filled(np.nan)):
-            if np.isfinite(value):
-                red, green, blue, _ = shown.cmap(shown.norm(value))
-                dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
-                text = fmt.format(value).replace("-", "\N{MINUS SIGN}")
-                look: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": "small"}
-                ax.text(column, row, text, color="white" if dark else "black", **look)
-    ax.set_xticks(range(len(cs)), [f"{c:g}" for c in cs])
-    ax.set_yticks(range(len(ps)), [fraction(p) for p in ps])
-    ax.set(xlabel="c", ylabel="p")
-    ax.grid(False)
-    ax.spines[:].set_visible(False)
-    if colorbar:
-        ax.figure.colorbar(shown, ax=ax, label=label)
-    return ax
 
 
 def _new_axes(**options: Any) -> Axes:
@@ -182,12 +143,7 @@ def contribution_bars(
     if len(rest):
         ax.barh(len(shown), values[rest].sum(), height=0.4, color=INSIDE, linewidth=0)
         names.append(f"{len(rest)} others")
-    ax.set_yticks(range(len(names)), names)
-    ax.invert_yaxis()
-    ax.axvline(0.0, color="#777777", linewidth=0.8)
-    ax.set(xlabel=f"contribution to the score, {explanation.scores[row]:.3g} in all")
-    ax.grid(False, axis="y")
-    return ax
+    return _columns_down(ax, names, f", {explanation.scores[row]:.3g} in all")
 
 
 def contribution_summary(
@@ -205,10 +161,15 @@ def contribution_summary(
         height = place + rng.uniform(-0.28, 0.28, size=len(contributions))
         look: dict[str, Any] = {"s": 9, "alpha": 0.8, "linewidths": 0, "zorder": 3}
         ax.scatter(contributions[:, j], height, **_coloured(explanation.values[:, j]), **look)
-    ax.set_yticks(range(len(shown)), [explanation.columns[j] for j in shown])
+    return _columns_down(ax, [explanation.columns[j] for j in shown])
+
+
+def _columns_down(ax: Axes, names: list[str], more: str = "") -> Axes:
+    """A line a column, the first on top, around a contribution of 0."""
+    ax.set_yticks(range(len(names)), names)
     ax.invert_yaxis()
     ax.axvline(0.0, color="#777777", linewidth=0.8)
-    ax.set(xlabel="contribution to the score")
+    ax.set(xlabel=f"contribution to the score{more}")
     ax.grid(False, axis="y")
     return ax
 

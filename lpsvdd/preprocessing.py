@@ -60,9 +60,7 @@ class PositiveImputer(_PositiveTransformer):
     ----------
     strategy : {"mean", "median", "constant"}, default="mean"
         What stands in for a missing value of feature j: mean or median of the observed values of
-        feature j among positive training rows, or ``fill_value``.
-    fill_value : float, default=-1.0
-        Used by ``strategy="constant"`` only.
+        feature j among positive training rows, or -1.
 
     Attributes
     ----------
@@ -76,16 +74,15 @@ class PositiveImputer(_PositiveTransformer):
     former looks at test data and is not offered here.
     """
 
-    def __init__(self, strategy: str = "mean", *, fill_value: float = -1.0):
+    def __init__(self, strategy: str = "mean"):
         self.strategy = strategy
-        self.fill_value = fill_value
 
     def fit(self, X, y=None) -> Self:
         """Learn the replacement of each feature from the rows with y > 0."""
         X = self._check(X, reset=True, allow_nan=True)
         rows = positive_rows(X, y)
         if self.strategy == "constant":
-            self.statistics_ = np.full(X.shape[1], float(self.fill_value))
+            self.statistics_ = np.full(X.shape[1], -1.0)
             return self
         if self.strategy not in ("mean", "median"):
             raise ValueError(

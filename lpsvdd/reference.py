@@ -13,11 +13,6 @@ With labels y_i in {+1, -1}, costs c_i, K_ij = <phi(x_i), phi(x_j)>, beta = alph
         max  sum_i beta_i K_ii - beta' K beta - sum_i (1 - 1/p) (c_i p)^(-1/(p-1)) alpha_i^q
         s.t. alpha >= 0,   y' alpha = 1                     (p = 1: no power, but alpha <= c)
 
-    joint, Eqs. (17)-(19): the power terms are f (1 - 1/p) (c_1 p)^(-1/(p-1)) ||alpha∘(1 + y)||_q^q
-    and the same with c_2 and 1 - y. The paper prints f = 1/2; as (1 + y_i)^q = 2^q on a positive,
-    f = 2^(-q) is what gives back the separate form. With f = 1/2 the terms are 2^(q-1) times those
-    of Eq. (15), and since (c/2)^(-1/(p-1)) = 2^(q-1) c^(-1/(p-1)) this is the dual for costs c/2.
-
 The statements are handed to CVXPY unscaled. At p = 32/31 and c = 1e-3 the coefficient of the power
 term is near 1e91, and whatever the solver then answers is what ``ReferenceSolution.status`` says.
 ``scaled=True`` states an equivalent problem with numbers of order one instead (see ``_units``).
@@ -28,10 +23,12 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+
+from lpsvdd._validation import check_costs, check_exponent, check_labels, check_square_kernel
 
 if TYPE_CHECKING:
     import cvxpy as cp
@@ -67,7 +64,7 @@ class ReferenceSolution:
     seconds: float
     solver: str
     message: str
-    cpu_seconds: float = float("nan")
+    cpu_seconds: float
     solver_seconds: float = float("nan")
     n_iter: int = -1
 
@@ -86,6 +83,7 @@ def solve_dual(
     *,
     scaled: bool = False,
     cones: Cones = "soc",
+    power: np.ndarray | None = None,
     **options: Any,
 ) -> ReferenceSolution:
     r"""max sum_i beta_i K_ii - beta'K beta - sum_i (1 - 1/p)(c_i p)^(-1/(p-1)) alpha_i^q.
@@ -102,6 +100,7 @@ def solve_dual(
     scaled : state the equivalent problem in well-scaled units instead of the printed one.
     cones : "soc" (CVXPY's default for powers, a rational exponent as a tower of second-order
         cones) or "power" (power cones, exact exponent; Clarabel and SCS).
+    power : coefficients of the alpha_i^q to use instead of those above, in the unscaled statement.
     options : passed to ``cvxpy.Problem.solve``.
 
     Examples
@@ -112,42 +111,40 @@ def solve_dual(
     >>> round(float(solve_dual(np.outer(x, x), None, p=1.0, c=1.0).value), 4)
     1.0
     """
+    import cvxpy as cp
+
     K, y, costs = _validate(K, y, p, c)
+    started = _clocks()
+    unit, step = 1.0, np.ones(len(K))
     if p == 1.0:
-        return _solve_dual(K, y, p, costs, np.zeros_like(costs), solver, False, cones, options)
-    if not scaled:
-        power = (1.0 - 1.0 / p) * _power(costs * p, -1.0 / (p - 1.0))
-        return _solve_dual(K, y, p, costs, power, solver, False, cones, options)
-    return _solve_dual(K, y, p, costs, None, solver, True, cones, options)
-
-
-def solve_joint(
-    K: np.ndarray,
-    y: np.ndarray | None,
-    p: float,
-    c: float | np.ndarray,
-    solver: str = "CLARABEL",
-    *,
-    factor: Literal["printed", "corrected"] = "printed",
-    cones: Cones = "soc",
-    **options: Any,
-) -> ReferenceSolution:
-    r"""max sum_i beta_i K_ii - beta'K beta - f sum_i B_i [(alpha_i(1+y_i))^q + (alpha_i(1-y_i))^q].
-
-    Over alpha >= 0 with y'alpha = 1, B_i = (1 - 1/p)(c_i p)^(-1/(p-1)): the joint form of
-    Eqs. (17)-(19), with f = 1/2 for ``factor="printed"`` and f = 2^(-q) for ``"corrected"``.
-    Defined for p > 1 only. Other parameters as in ``solve_dual``.
-    """
-    if factor not in ("printed", "corrected"):
-        raise ValueError(f"factor must be 'printed' or 'corrected', got {factor!r}")
-    K, y, costs = _validate(K, y, p, c)
+        power = np.zeros(len(K))
+    elif scaled:
+        unit, costs = _units(K, y, p, costs)
+        # alpha = step∘v, where v = zeta^(p-1) as long as c p <= 1: then v is of order one.
+        step = np.minimum(1.0, costs * p)
+        power = np.where(costs * p <= 1.0, (p - 1.0) * costs, _coefficients(costs, p))
+    elif power is None:
+        power = _coefficients(costs, p)
+    if not (np.isfinite(unit) and np.isfinite(power).all()):
+        return _overflow(len(K), solver, started)
+    v = cp.Variable(len(K), nonneg=True)
+    signed = y * step
+    kernel = cp.psd_wrap(K / unit)
+    objective = (signed * np.diag(K) / unit) @ v - cp.quad_form(cp.multiply(signed, v), kernel)
+    constraints = [signed @ v == 1.0]
     if p == 1.0:
-        raise ValueError("p must be greater than 1 in the joint form: q is infinite at p = 1")
-    q = p / (p - 1.0)
-    f = 0.5 if factor == "printed" else _power(2.0, -q)
-    # For y = +1 only the term with 1 + y = 2 is there, for y = -1 only 1 - y = 2.
-    power = f * (1.0 - 1.0 / p) * _power(costs * p, -1.0 / (p - 1.0)) * _power(1.0 + np.abs(y), q)
-    return _solve_dual(K, y, p, costs, power, solver, False, cones, options)
+        constraints.append(v <= costs)
+    else:
+        objective -= power @ _cvx_power(v, p / (p - 1.0), cones)
+    problem = cp.Problem(cp.Maximize(objective), constraints)
+
+    def read() -> tuple[np.ndarray, float, float]:
+        alpha = step * np.asarray(v.value, dtype=float)
+        b = unit * float(constraints[0].dual_value)
+        radius_sq = b + float((y * alpha) @ K @ (y * alpha))
+        return alpha, radius_sq, unit * problem.value
+
+    return _run(problem, solver, options, read, len(K), started)
 
 
 def solve_primal(
@@ -170,7 +167,7 @@ def solve_primal(
     import cvxpy as cp
 
     K, y, costs = _validate(K, y, p, c)
-    started = _now()
+    started = _clocks()
     unit, costs = _units(K, y, p, costs) if scaled else (1.0, costs)
     if not (np.isfinite(unit) and np.all(np.isfinite(costs))):
         return _overflow(len(K), solver, started)
@@ -184,51 +181,6 @@ def solve_primal(
         a = np.asarray(centre.value, dtype=float)
         radius_sq = float(np.asarray(b.value)) + float(a @ a)
         return np.asarray(outside.dual_value, dtype=float), unit * radius_sq, unit * problem.value
-
-    return _run(problem, solver, options, read, len(K), started)
-
-
-def _solve_dual(
-    K: np.ndarray,
-    y: np.ndarray,
-    p: float,
-    costs: np.ndarray,
-    power: np.ndarray | None,
-    solver: str,
-    scaled: bool,
-    cones: Cones,
-    options: dict[str, Any],
-) -> ReferenceSolution:
-    """The dual with the coefficients ``power`` of alpha^q, or in scaled units with its own."""
-    import cvxpy as cp
-
-    started = _now()
-    unit, step = 1.0, np.ones(len(K))
-    if scaled:
-        unit, costs = _units(K, y, p, costs)
-        # alpha = step∘v, where v = zeta^(p-1) as long as c p <= 1: then v is of order one.
-        step = np.minimum(1.0, costs * p)
-        power = (1.0 - 1.0 / p) * np.where(
-            costs * p <= 1.0, costs * p, _power(costs * p, -1.0 / (p - 1.0))
-        )
-    if not (np.isfinite(unit) and (power is None or np.isfinite(power).all())):
-        return _overflow(len(K), solver, started)
-    v = cp.Variable(len(K), nonneg=True)
-    signed = y * step
-    kernel = cp.psd_wrap(K / unit)
-    objective = (signed * np.diag(K) / unit) @ v - cp.quad_form(cp.multiply(signed, v), kernel)
-    constraints = [signed @ v == 1.0]
-    if p == 1.0:
-        constraints.append(v <= costs)
-    else:
-        objective -= power @ _cvx_power(v, p / (p - 1.0), cones)
-    problem = cp.Problem(cp.Maximize(objective), constraints)
-
-    def read() -> tuple[np.ndarray, float, float]:
-        alpha = step * np.asarray(v.value, dtype=float)
-        b = unit * float(constraints[0].dual_value)
-        radius_sq = b + float((y * alpha) @ K @ (y * alpha))
-        return alpha, radius_sq, unit * problem.value
 
     return _run(problem, solver, options, read, len(K), started)
 
@@ -254,7 +206,7 @@ def _run(
     options: dict[str, Any],
     read: Callable[[], tuple[np.ndarray, float, float]],
     n: int,
-    started: Moment,
+    started: tuple[float, float],
 ) -> ReferenceSolution:
     """Solve, and turn whatever happens into a status and a message."""
     import cvxpy as cp
@@ -268,51 +220,41 @@ def _run(
         except (cp.error.SolverError, ArithmeticError, np.linalg.LinAlgError) as error:
             status = "solver_error" if solver in cp.installed_solvers() else "not installed"
             messages.append(f"{type(error).__name__}: {error}")
-    ended = _now()
     messages += [str(w.message) for w in caught]
-    alpha, radius_sq, value = np.full(n, np.nan), float("nan"), float("nan")
+    answer = _answer(n, status, solver, started, "; ".join(dict.fromkeys(messages)))
     if status in cp.settings.SOLUTION_PRESENT:
         alpha, radius_sq, value = read()
-        if not (np.all(np.isfinite(alpha)) and np.isfinite(radius_sq)):
-            status = "nan"
+        finite = np.isfinite(alpha).all() and np.isfinite(radius_sq)
+        status = status if finite else "nan"
+        answer = replace(answer, alpha=alpha, radius_sq=radius_sq, value=value, status=status)
     elif problem.value is not None:
-        value = float(problem.value)
+        answer = replace(answer, value=float(problem.value))
     stats = problem.solver_stats
-    return ReferenceSolution(
-        alpha=alpha,
-        radius_sq=radius_sq,
-        value=value,
-        status=status,
-        seconds=ended.wall - started.wall,
-        cpu_seconds=ended.cpu - started.cpu,
-        solver=solver,
-        message="; ".join(dict.fromkeys(messages)),
+    return replace(
+        answer,
         solver_seconds=float(getattr(stats, "solve_time", None) or np.nan),
         n_iter=int(getattr(stats, "num_iters", None) or -1),
     )
 
 
-def _overflow(n: int, solver: str, started: Moment) -> ReferenceSolution:
+def _answer(
+    n: int, status: str, solver: str, started: tuple[float, float], message: str
+) -> ReferenceSolution:
+    """No point, and the time that passed."""
+    wall, cpu = (now - then for now, then in zip(_clocks(), started, strict=True))
     return ReferenceSolution(
-        alpha=np.full(n, np.nan),
-        radius_sq=float("nan"),
-        value=float("nan"),
-        status="overflow",
-        seconds=_now().wall - started.wall,
-        solver=solver,
-        message="a coefficient of the statement is not a finite double",
+        np.full(n, np.nan), np.nan, np.nan, status, wall, solver, message, cpu_seconds=cpu
     )
 
 
-class Moment(NamedTuple):
+def _overflow(n: int, solver: str, started: tuple[float, float]) -> ReferenceSolution:
+    message = "a coefficient of the statement is not a finite double"
+    return _answer(n, "overflow", solver, started, message)
+
+
+def _clocks() -> tuple[float, float]:
     """Wall clock and processor time."""
-
-    wall: float
-    cpu: float
-
-
-def _now() -> Moment:
-    return Moment(time.perf_counter(), time.process_time())
+    return time.perf_counter(), time.process_time()
 
 
 def _cvx_power(x: cp.Variable, exponent: float, cones: Cones) -> cp.Expression:
@@ -323,10 +265,10 @@ def _cvx_power(x: cp.Variable, exponent: float, cones: Cones) -> cp.Expression:
     return cp.power(x, exponent) if cones == "soc" else cp.power(x, exponent, approx=False)
 
 
-def _power(base: np.ndarray | float, exponent: float) -> np.ndarray:
-    """base^exponent, inf where it is too large: the caller reports it as a status."""
+def _coefficients(costs: np.ndarray, p: float) -> np.ndarray:
+    """(1 - 1/p) (c p)^(-1/(p-1)), inf where it is too large: the caller reports it as a status."""
     with np.errstate(over="ignore"):
-        return np.power(base, exponent)
+        return (1.0 - 1.0 / p) * np.power(costs * p, -1.0 / (p - 1.0))
 
 
 def _root(K: np.ndarray) -> np.ndarray:
@@ -341,23 +283,10 @@ def _validate(
     K: np.ndarray, y: np.ndarray | None, p: float, c: float | np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     K = np.asarray(K, dtype=float)
-    if K.ndim != 2 or K.shape[0] != K.shape[1] or not len(K):
-        raise ValueError(f"K must be a square matrix, got shape {K.shape}")
-    if not np.all(np.isfinite(K)) or not np.allclose(
-        K, K.T, rtol=0.0, atol=1e-10 * np.abs(K).max()
-    ):
-        raise ValueError("K must be finite and symmetric")
+    check_square_kernel(K)
     eigenvalues = np.linalg.eigvalsh(K)
     lowest = float(eigenvalues[0])
     if lowest < -1e-8 * abs(float(eigenvalues[-1])):
         raise ValueError(f"K must be positive semidefinite; its lowest eigenvalue is {lowest:.3g}")
-    if not (np.isfinite(p) and p >= 1.0):
-        raise ValueError(f"p must be a number in [1, inf), got {p!r}")
-    y = np.ones(len(K)) if y is None else np.asarray(y, dtype=float)
-    if y.shape != (len(K),) or not np.all(np.abs(y) == 1.0) or not np.any(y > 0.0):
-        raise ValueError("y must hold one label +1 or -1 per row of K, with at least one +1")
-    costs = np.asarray(c, dtype=float)
-    if costs.shape not in ((), (len(K),)) or not np.all(np.isfinite(costs) & (costs > 0.0)):
-        raise ValueError("c must be positive and finite, one number or one per row of K")
-    costs = np.broadcast_to(costs, (len(K),)).copy()
-    return (K + K.T) / 2.0, y, costs
+    check_exponent(p)
+    return (K + K.T) / 2.0, check_labels(y, len(K)), check_costs(c, len(K))

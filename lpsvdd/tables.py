@@ -25,15 +25,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 BLOCK, HEAD = 4096, 1_000_000  # rows held at a time; bytes looked at first
-ONE_COLUMN = "\x1f"  # a separator that no table holds
-ARCHIVE = "an archive that is not read here; unpack it first, or use gzip"
-BINARY = {
-    b"PK\x03\x04": "a zip archive or an Excel workbook; unpack it, or save the sheet as CSV",
-    b"\xd0\xcf\x11\xe0": "an Excel file; save the sheet as CSV",
-    b"BZh": ARCHIVE,
-    b"\xfd7zXZ": ARCHIVE,
-    b"\x28\xb5\x2f\xfd": ARCHIVE,
-}
 
 
 @dataclass
@@ -133,7 +124,15 @@ def _text(head: bytes, stream: Any, name: str) -> Table:
 
 def _decoded(head: bytes, name: str) -> tuple[str, str, list[str]]:
     """Encoding, the text of the first bytes, and a note where the encoding was guessed."""
-    for magic, kind in BINARY.items():
+    archive = "an archive that is not read here; unpack it first, or use gzip"
+    binary = {
+        b"PK\x03\x04": "a zip archive or an Excel workbook; unpack it, or save the sheet as CSV",
+        b"\xd0\xcf\x11\xe0": "an Excel file; save the sheet as CSV",
+        b"BZh": archive,
+        b"\xfd7zXZ": archive,
+        b"\x28\xb5\x2f\xfd": archive,
+    }
+    for magic, kind in binary.items():
         if head.startswith(magic):
             raise ValueError(f"{name} is {kind}")
     encoding, notes = "utf-16" if head[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig", []
@@ -175,14 +174,15 @@ def _split(lines: list[str], sep: str) -> list[list[str]]:
 
 def _separator(lines: list[str]) -> str:
     """The sign under which most rows have as many cells as the header; a blank if no other."""
-    best, sep = (0.0, 1), ONE_COLUMN
+    one_column = "\x1f"  # a separator that no table holds
+    best, sep = (0.0, 1), one_column
     for sign in ",;\t| ":
         rows = _split(lines, sign)
         width = len(rows[0]) if rows else 0
         agree = sum(len(row) == width for row in rows[1:]) / max(1, len(rows) - 1)
         if width > 1 and (agree, width) > best and (sign != " " or agree > 0.9 > best[0]):
             best, sep = (agree, width), sign
-        elif width > 1 and sep == ONE_COLUMN and sign != " ":
+        elif width > 1 and sep == one_column and sign != " ":
             sep = sign
     return sep
 

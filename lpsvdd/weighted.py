@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from lpsvdd.estimators import LpSVDD
 from lpsvdd.kernels import kernel_matrix
-from lpsvdd.weights import WEIGHTINGS, sample_weights
+from lpsvdd.weights import sample_weights
 
 
 class WeightedLpSVDD(LpSVDD):
@@ -30,7 +30,7 @@ class WeightedLpSVDD(LpSVDD):
     weighting : {"position", "density", "global-local"}
     weighting_params : dict, optional
         Keyword arguments of the weight function: ``variant`` for "position", ``k`` for "density",
-        ``k`` and ``lam`` for "global-local", and ``negatives`` ("unit" or "class") for all.
+        ``k`` and ``lam`` for "global-local".
     p, C, C_neg, nu
         As in `LpSVDD`, but p = 1 unless given; the share nu counts samples with their weights.
     kernel, gamma, degree, coef0, surface, contamination, tol, max_iter
@@ -88,8 +88,3 @@ class WeightedLpSVDD(LpSVDD):
         params = self.weighting_params or {}
         self.weights_ = sample_weights(self.weighting, K, training.y, training.X, **params)
         return self.weights_
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.weighting not in WEIGHTINGS:
-            raise ValueError(f"weighting must be one of {WEIGHTINGS}, got {self.weighting!r}")

@@ -9,9 +9,8 @@ Only DW-SVDD's weight (`density`) was published with a formula that we could rea
 (P-SVDD) and `global_local` (GL-SVDD) are **reconstructions** from abstracts and from the summary in
 S. R. Arashloo, "lp slack norm support vector data description", arXiv:2203.08932.
 
-In every function y holds labels +1 / -1 (None: all +1). None of the sources says how labelled
-negatives are weighted: ``negatives="unit"`` gives them weight 1, ``negatives="class"`` applies the
-formula within the negatives. Positives are always weighted among positives only.
+In every function y holds labels +1 / -1 (None: all +1). Positives are weighted among positives
+only. None of the sources says how labelled negatives are weighted; here they have weight 1.
 """
 
 from __future__ import annotations
@@ -22,10 +21,9 @@ from typing import Any, Literal
 import numpy as np
 from scipy.spatial.distance import cdist
 
-Negatives = Literal["unit", "class"]
+from lpsvdd._validation import check_labels
+
 WEIGHTINGS = ("position", "density", "global-local")
-POSITIONS = ("linear", "minmax", "exp")
-_FLAT = 1e-12  # a relative spread below this is round-off: the points are equally placed
 
 
 def position(
@@ -33,7 +31,6 @@ def position(
     y: np.ndarray | None = None,
     *,
     variant: Literal["linear", "minmax", "exp"] = "linear",
-    negatives: Negatives = "unit",
 ) -> np.ndarray:
     r"""Weights from the squared distance to the kernel mean (P-SVDD, reconstruction).
 
@@ -56,21 +53,19 @@ def position(
     >>> position(np.outer(x, x)).round(2).tolist()  # the furthest point gets no weight
     [0.56, 0.89, 1.0, 0.0]
     """
-    if variant not in POSITIONS:
-        raise ValueError(f"variant must be one of {POSITIONS}, got {variant!r}")
-    K = _square(K)
+    if variant not in ("linear", "minmax", "exp"):
+        raise ValueError(f"variant must be 'linear', 'minmax' or 'exp', got {variant!r}")
 
-    def of_class(rows: np.ndarray) -> np.ndarray:
-        block = K[np.ix_(rows, rows)]
+    def of_positives(block: np.ndarray) -> np.ndarray:
         D = np.maximum(np.diag(block) - 2.0 * block.mean(axis=1) + block.mean(), 0.0)
         low, high = D.min(), D.max()
-        if high - low <= _FLAT * max(high, np.abs(block).max()):
-            return np.ones(len(rows))
+        if high - low <= 1e-12 * max(high, np.abs(block).max()):  # round-off
+            return np.ones(len(block))
         if variant == "exp":
             return np.exp(-D / D.mean())
         return (high - D) / (high - low if variant == "minmax" else high)
 
-    return _per_class(of_class, len(K), y, negatives)
+    return _weights(of_positives, K, y)
 
 
 def density(
@@ -78,7 +73,6 @@ def density(
     y: np.ndarray | None = None,
     *,
     k: int = 5,
-    negatives: Negatives = "unit",
     distances: np.ndarray | None = None,
 ) -> np.ndarray:
     r"""Weights from the distance to the k-th nearest neighbour (DW-SVDD).
@@ -91,26 +85,24 @@ def density(
     M. Cha, J. S. Kim, J.-G. Baek, "Density weighted support vector data description", Expert
     Systems with Applications 41(7), 2014.
     """
-    _positive_int(k)
+    _check_neighbours(k)
     if distances is None:
         if X is None:
             raise ValueError("give X or distances")
         X = np.asarray(X, dtype=float)
         distances = cdist(X, X)
-    distances = _square(distances)
 
-    def of_class(rows: np.ndarray) -> np.ndarray:
-        n = len(rows)
+    def of_positives(block: np.ndarray) -> np.ndarray:
+        n = len(block)
         if n == 1:
             return np.ones(1)
-        block = distances[np.ix_(rows, rows)]
         np.fill_diagonal(block, np.inf)
         kth = min(k, n - 1) - 1
         d = np.partition(block, kth, axis=1)[:, kth]
         high = d.max()
-        return np.ones(n) if high - d.min() <= _FLAT * high else 1.0 - d / high
+        return np.ones(n) if high - d.min() <= 1e-12 * high else 1.0 - d / high
 
-    return _per_class(of_class, len(distances), y, negatives)
+    return _weights(of_positives, distances, y)
 
 
 def global_local(
@@ -119,7 +111,6 @@ def global_local(
     *,
     k: int = 5,
     lam: float = 0.5,
-    negatives: Negatives = "unit",
 ) -> np.ndarray:
     r"""Weights from a global and a local kernel density (GL-SVDD, reconstruction).
 
@@ -132,14 +123,12 @@ def global_local(
     "linear" weights of `position`. Hu et al., the method called GL-SVDD, IEEE Transactions on
     Neural Networks and Learning Systems, 2021 (IEEE Xplore 9632278).
     """
-    _positive_int(k)
+    _check_neighbours(k)
     if not 0.0 <= lam <= 1.0:
         raise ValueError(f"lam must lie in [0, 1], got {lam!r}")
-    K = _square(K)
 
-    def of_class(rows: np.ndarray) -> np.ndarray:
-        n = len(rows)
-        block = K[np.ix_(rows, rows)]
+    def of_positives(block: np.ndarray) -> np.ndarray:
+        n = len(block)
         if n == 1:
             return np.ones(1)
         distances = kernel_distances(block)
@@ -148,7 +137,7 @@ def global_local(
         local = np.take_along_axis(block, nearest, axis=1).mean(axis=1)
         return lam * _relative(block.mean(axis=1)) + (1.0 - lam) * _relative(local)
 
-    return _per_class(of_class, len(K), y, negatives)
+    return _weights(of_positives, K, y)
 
 
 def sample_weights(
@@ -183,22 +172,14 @@ def _relative(values: np.ndarray) -> np.ndarray:
     return values / high if high > 0.0 else np.ones(len(values))
 
 
-def _per_class(
-    of_class: Callable[[np.ndarray], np.ndarray],
-    n: int,
-    y: np.ndarray | None,
-    negatives: Negatives,
+def _weights(
+    of_positives: Callable[[np.ndarray], np.ndarray], matrix: np.ndarray, y: np.ndarray | None
 ) -> np.ndarray:
-    if negatives not in ("unit", "class"):
-        raise ValueError(f"negatives must be 'unit' or 'class', got {negatives!r}")
-    weights = np.ones(n)
-    labels = np.ones(n) if y is None else np.asarray(y)
-    if labels.shape != (n,):
-        raise ValueError(f"y must have shape ({n},), got {labels.shape}")
-    for label in (1, -1) if negatives == "class" else (1,):
-        rows = np.flatnonzero(labels == label)
-        if len(rows):
-            weights[rows] = of_class(rows)
+    """Weights from the positives' block of a matrix; 1 for the negatives."""
+    matrix = _square(matrix)
+    positive = check_labels(y, len(matrix)) > 0.0
+    weights = np.ones(len(matrix))
+    weights[positive] = of_positives(matrix[np.ix_(positive, positive)])
     return weights
 
 
@@ -209,6 +190,6 @@ def _square(matrix: np.ndarray) -> np.ndarray:
     return matrix
 
 
-def _positive_int(k: int) -> None:
+def _check_neighbours(k: int) -> None:
     if k < 1 or int(k) != k:
         raise ValueError(f"k must be a positive integer, got {k!r}")

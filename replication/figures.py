@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from lpsvdd.plots import PALETTE, heat_map
+from lpsvdd.plots import PALETTE, fraction
 from replication.evidence import MARGIN
 
 if TYPE_CHECKING:
@@ -48,6 +48,44 @@ def panels(
     size = (NARROW, height * count) if narrow else (WIDE, height)
     figure, axes = plt.subplots(*shape, figsize=size, layout="constrained", **options)
     return figure, np.atleast_1d(axes)
+
+
+def heat_map(
+    values: np.ndarray,
+    *,
+    ps: Sequence[float],
+    cs: Sequence[float],
+    ax: Axes | None = None,
+    label: str = "",
+    fmt: str | None = "{:.1f}",
+    colorbar: bool = True,
+    **image: Any,
+) -> Axes:
+    """Table of values over exponents (rows) and costs (columns); missing cells stay empty.
+
+    With numbers in the cells (``fmt``) a colour bar says nothing new: leave it out.
+    """
+    values = np.ma.masked_invalid(np.asarray(values, dtype=float))
+    if values.shape != (len(ps), len(cs)):
+        raise ValueError(f"values has shape {values.shape}, expected {(len(ps), len(cs))}")
+    ax = ax or panels(1, narrow=False)[1][0]
+    shown = ax.imshow(values, aspect="auto", **image)
+    if fmt:
+        for (row, column), value in np.ndenumerate(values.filled(np.nan)):
+            if np.isfinite(value):
+                red, green, blue, _ = shown.cmap(shown.norm(value))
+                dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
+                text = fmt.format(value).replace("-", "\N{MINUS SIGN}")
+                look: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": "small"}
+                ax.text(column, row, text, color="white" if dark else "black", **look)
+    ax.set_xticks(range(len(cs)), [f"{c:g}" for c in cs])
+    ax.set_yticks(range(len(ps)), [fraction(p) for p in ps])
+    ax.set(xlabel="c", ylabel="p")
+    ax.grid(False)
+    ax.spines[:].set_visible(False)
+    if colorbar:
+        ax.figure.colorbar(shown, ax=ax, label=label)
+    return ax
 
 
 def svg(figure: Figure) -> bytes:

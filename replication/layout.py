@@ -95,7 +95,7 @@ def table_html(
 
 def _breaking(name: object) -> str:
     """A heading that may break after a plus sign: CVXPY+Clarabel."""
-    return str(name).replace("+", "+<wbr>")
+    return escape(str(name)).replace("+", "+<wbr>")
 
 
 def _kind(word: bool) -> str:

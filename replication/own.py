@@ -102,7 +102,7 @@ def read_grid(path: Path) -> Grid:
     """The cells in a YAML or JSON file."""
     try:
         return cells(yaml.safe_load(path.read_text(encoding="utf-8")))  # JSON is YAML
-    except (yaml.YAMLError, ValueError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise ValueError(f"{path.name}: {error}") from error
 
 

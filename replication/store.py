@@ -97,7 +97,7 @@ class Store:
     def _check(self, manifest: Path) -> None:
         try:
             stored = json.loads(manifest.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise ResultsError(f"{manifest.name} cannot be read: {error}") from error
         if not isinstance(stored, dict):
             raise ResultsError(f"{manifest.name} is not that of a run; choose another folder")

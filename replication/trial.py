@@ -132,7 +132,7 @@ def prepare_rows(
     X = steps.fit(*train).transform(train[0])
     Z = steps.transform(np.concatenate([validation[0], test[0]]))
     width = options.width_factor * half_mean_distance(X)
-    gamma = rbf_gamma(width, options.formula)
+    gamma = rbf_gamma(width) * (1.0 if options.formula == "2s2" else 2.0)
     return Trial(
         kernels=SplitKernels(
             K=kernel_matrix(X, kernel="rbf", gamma=gamma),

@@ -9,8 +9,6 @@ from scipy.linalg import eigh
 
 from lpsvdd._base import KernelOneClass
 
-CRITERIA = ("mean", "variance", "logprob", "ratio")
-
 
 class Spectrum(NamedTuple):
     """K = V diag(values) V' with round-off below zero cut off; serves every noise level."""
@@ -106,16 +104,15 @@ class GaussianProcessOCC(KernelOneClass):
     ):
         self.criterion = criterion
         self.noise = noise
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.contamination = contamination
+        super().__init__(
+            kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, contamination=contamination
+        )
 
     def _check_parameters(self):
         super()._check_parameters()
-        if self.criterion not in CRITERIA:
-            raise ValueError(f"criterion must be one of {CRITERIA}, got {self.criterion!r}")
+        known = ("mean", "variance", "logprob", "ratio")
+        if self.criterion not in known:
+            raise ValueError(f"criterion must be one of {known}, got {self.criterion!r}")
         if not (np.isfinite(self.noise) and self.noise > 0.0):
             raise ValueError(f"noise must be positive and finite, got {self.noise!r}")
 

@@ -44,21 +44,6 @@ class KernelMean(KernelOneClass):
     [-0.0, -9.0]
     """
 
-    def __init__(
-        self,
-        *,
-        kernel="rbf",
-        gamma="half-mean-distance",
-        degree=3,
-        coef0=1.0,
-        contamination=0.1,
-    ):
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.contamination = contamination
-
     def _fit_kernel(self, K, y, sample_weight):
         self.dual_coef_ = self._coefficients(y)
         self._squared_norm = float(self.dual_coef_ @ K @ self.dual_coef_)

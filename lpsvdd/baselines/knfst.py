@@ -7,8 +7,6 @@ from scipy.linalg import eigh
 
 from lpsvdd._base import KernelOneClass
 
-VARIANTS = ("A", "B", "C")
-
 
 class KNFST(KernelOneClass):
     r"""Kernel null Foley-Sammon transform: all positives meet in one point of a null space.
@@ -88,16 +86,14 @@ class KNFST(KernelOneClass):
         self.variant = variant
         self.ridge = ridge
         self.tol = tol
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.contamination = contamination
+        super().__init__(
+            kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, contamination=contamination
+        )
 
     def _check_parameters(self):
         super()._check_parameters()
-        if self.variant not in VARIANTS:
-            raise ValueError(f"variant must be one of {VARIANTS}, got {self.variant!r}")
+        if self.variant not in ("A", "B", "C"):
+            raise ValueError(f"variant must be 'A', 'B' or 'C', got {self.variant!r}")
         if not (np.isfinite(self.ridge) and self.ridge >= 0.0):
             raise ValueError(f"ridge must be finite and not negative, got {self.ridge!r}")
         if not 0.0 <= self.tol < 1.0:

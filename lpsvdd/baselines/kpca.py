@@ -9,8 +9,6 @@ from scipy.linalg import eigh
 
 from lpsvdd._base import KernelOneClass
 
-_RANK = 1e-12  # eigenvalues below this fraction of the largest are round-off
-
 
 class Components:
     r"""All principal components of a kernel matrix; the errors of every number q follow from them.
@@ -25,7 +23,7 @@ class Components:
         if centred:
             K = K - self.row_means - self.row_means[:, None] + self.grand_mean
         values, vectors = eigh(K)
-        keep = values > _RANK * max(values[-1], 0.0)
+        keep = values > 1e-12 * max(values[-1], 0.0)  # below it is round-off
         # Centring one repeated point leaves round-off only: compare with what was subtracted.
         keep &= values > len(K) * np.finfo(float).eps * abs(self.grand_mean)
         self.values = values[keep][::-1]
@@ -114,11 +112,9 @@ class KernelPCAOCC(KernelOneClass):
     ):
         self.n_components = n_components
         self.centred = centred
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.contamination = contamination
+        super().__init__(
+            kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, contamination=contamination
+        )
 
     def _check_parameters(self):
         super()._check_parameters()

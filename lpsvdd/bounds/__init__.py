@@ -35,8 +35,6 @@ from ._rejection_model import (
 )
 from .complexity import (
     MonteCarlo,
-    lipschitz,
-    lipschitz_printed,
     margin_loss,
     offset_width,
     rademacher,
@@ -56,8 +54,6 @@ __all__ = [
     "cost_for_rate",
     "determining_points",
     "error_bound",
-    "lipschitz",
-    "lipschitz_printed",
     "margin_loss",
     "offset_width",
     "rademacher",

@@ -18,8 +18,6 @@ from .theorems import BoundTerms, confidence_term, error_bound, setting_of
 if TYPE_CHECKING:
     from lpsvdd.estimators import LpSVDD
 
-EVENTS = ("violation", "error")
-
 
 def sample_size(
     p: float,
@@ -121,8 +119,8 @@ def bound_of(
     BoundTerms; `notes` names the assumptions that this model does not meet.
     """
     check_is_fitted(model)
-    if event not in EVENTS:
-        raise ValueError(f"event must be one of {', '.join(EVENTS)}, got {event!r}")
+    if event not in ("violation", "error"):
+        raise ValueError(f"event must be 'violation' or 'error', got {event!r}")
     if event == "error" and form != "corrected":
         raise ValueError("event='error' is a corollary of the corrected form only")
     if model.kernel == "precomputed":

@@ -31,6 +31,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from numbers import Integral
 
+import numpy as np
 from scipy.optimize import brentq
 from scipy.special import betainc, betaln, expit, log_expit
 
@@ -78,9 +79,9 @@ def _ends(k: int, n: int, beta: float, sides: str) -> tuple[float, float]:
     def excess(logit: float) -> float:
         """Logarithm of (right side / left side) of the equation at v = expit(logit)."""
         few, some, many = (_log_tail(k, m, logit) for m in (n, n + 1, 4 * n + 1))
-        right = _log_sum(before + few, after + _log_difference(many, some))
+        right = np.logaddexp(before + few, after + _log_difference(many, some))
         log_v, log_t = log_expit([logit, -logit])
-        return right - float(_log_choose(n, k) + (k + 1) * log_v + (n - k) * log_t)
+        return float(right - (_log_choose(n, k) + (k + 1) * log_v + (n - k) * log_t))
 
     low, high = 0.0, 1.0
     if sides != "upper" and _log_limit(k, n, before, after) > 0.0:
@@ -125,12 +126,7 @@ def _log_limit(k: int, n: int, before: float, after: float) -> float:
     """``excess`` in the limit v -> 0: the lower end is positive only if this is."""
     few = _log_choose(n, k + 1) if k < n else -math.inf
     more = _log_difference(_log_choose(4 * n + 1, k + 1), _log_choose(n + 1, k + 1))
-    return _log_sum(before + few, after + more) - _log_choose(n, k)
-
-
-def _log_sum(one: float, other: float) -> float:
-    large, small = max(one, other), min(one, other)
-    return large if small == -math.inf else large + math.log1p(math.exp(small - large))
+    return float(np.logaddexp(before + few, after + more)) - _log_choose(n, k)
 
 
 def _log_difference(large: float, small: float) -> float:

@@ -40,9 +40,6 @@ if TYPE_CHECKING:
     from lpsvdd.estimators import LpSVDD
 
 SURFACE = 1e-8  # of the largest distance: nearer to the surface, rounding decides the side
-ROUNDING = 1e-13  # of the largest distance: a smaller slack is lost when a score is computed
-DUST = 1e-3  # of the largest multiplier: above it a multiplier is positive beyond doubt
-COSTS = tuple(float(c) for c in np.logspace(3, -3, 13))
 
 
 class AssumptionWarning(UserWarning):
@@ -115,10 +112,12 @@ def determining_points(
     reach = max(float(everywhere.max()) + model.radius_sq_, abs(model.radius_sq_))
     near = (SURFACE + 6.0 * math.sqrt(max(_own_gap(model), 0.0))) * reach
     on_surface = np.abs(everywhere) <= near
-    h, needed = everywhere[kept], model.alpha_[kept] > DUST * model.alpha_.max()
+    # Above a thousandth of the largest a multiplier is positive beyond doubt.
+    h, needed = everywhere[kept], model.alpha_[kept] > 1e-3 * model.alpha_.max()
     outside = h > near
     if model.p > 1.0:  # a multiplier proves a slack, and tells its size better than the distance
-        outside |= needed & (model.slack_[kept] > ROUNDING * reach)
+        # A smaller slack is lost when a score is computed.
+        outside |= needed & (model.slack_[kept] > 1e-13 * reach)
     determining = outside | needed
     high = int((determining | (h >= -near)).sum())
     low = int((determining if density else outside).sum())
@@ -255,7 +254,7 @@ def cost_for_rate(
     rate: float,
     *,
     beta: float = 0.05,
-    costs: Sequence[float] = COSTS,
+    costs: Sequence[float] | None = None,
     y: ArrayLike | None = None,
 ) -> RateChoice:
     """The tightest ball that rejects normal points with probability at most ``rate``, guaranteed.
@@ -271,8 +270,9 @@ def cost_for_rate(
     X, y : training points and labels, as in ``fit``.
     rate : wanted largest probability of rejection, in (0, 1).
     beta : probability with which the guarantee may fail.
-    costs : values of C to try, fixed beforehand; fewer values cost less confidence. The default
-        suits kernels with k(x, x) = 1. For p = 1 the values 1 / (nu n) make it a search over nu.
+    costs : values of C to try, fixed beforehand; fewer values cost less confidence. By default 13
+        from 1000 to 1/1000, for kernels with k(x, x) = 1. For p = 1 the values 1 / (nu n) make it
+        a search over nu.
 
     Returns
     -------
@@ -280,7 +280,8 @@ def cost_for_rate(
     """
     if not 0.0 < rate < 1.0:
         raise ValueError(f"rate must lie in the open interval (0, 1), got {rate!r}")
-    costs = sorted({float(cost) for cost in costs}, reverse=True)
+    tried = np.logspace(3, -3, 13) if costs is None else costs
+    costs = sorted({float(cost) for cost in tried}, reverse=True)
     chosen = None
     of_the_ball = {"surface": "ball"} if "surface" in model.get_params() else {}
     for cost in costs:

@@ -25,8 +25,6 @@ from numpy.typing import ArrayLike
 
 from lpsvdd._validation import check_exponent
 
-_BLOCK = 1024  # sign vectors drawn at once: memory stays at block x n whatever n_draws is
-
 
 def positive(value: float, name: str, *, or_zero: bool = False) -> float:
     """The value as a finite number > 0 (or >= 0)."""
@@ -81,26 +79,6 @@ def margin_loss(t: ArrayLike, *, p: float, margin: float) -> np.ndarray:
     return np.clip(ratio, 0.0, 1.0) ** check_exponent(p)
 
 
-def lipschitz(*, p: float, margin: float) -> float:
-    """Smallest Lipschitz constant of A: p / margin, the slope at t = margin from below."""
-    return check_exponent(p) / positive(margin, "margin")
-
-
-def lipschitz_printed(
-    *, p: float, margin: float, B: float, B_kappa: float, radius_sq: float, log: bool = False
-) -> float:
-    """The paper's constant (p / v^p) (B^2 + 3 B_kappa^2 + R^2)^(p-1); with log=True its logarithm.
-
-    It bounds the slope of the unclipped power at t = |f| + R^2. Where a solver that leaves R^2 free
-    returns a negative number, the paper's triangle inequality gives the absolute value used here.
-    """
-    p = check_exponent(p)
-    reach = positive(B, "B") ** 2 + 3 * positive(B_kappa, "B_kappa") ** 2
-    value = math.log(p) - p * math.log(positive(margin, "margin"))
-    value += (p - 1) * math.log(reach + abs(radius_sq))
-    return value if log else safe_exp(value)
-
-
 # -- complexity of the linear class, and what is added for the offset ----------------------------
 
 
@@ -152,8 +130,8 @@ def rademacher(
         raise ValueError(f"n_draws must be at least 2, got {n_draws!r}")
     rng = np.random.default_rng(random_state)
     norms = np.empty(n_draws)
-    for start in range(0, n_draws, _BLOCK):
-        stop = min(start + _BLOCK, n_draws)
+    for start in range(0, n_draws, 1024):  # memory stays at 1024 x n
+        stop = min(start + 1024, n_draws)
         signs = 2.0 * rng.integers(0, 2, size=(stop - start, n)) - 1.0
         squares = np.einsum("ij,ij->i", signs @ matrix, signs)
         # Rounding can leave a tiny negative value when the signed sum is (nearly) zero.

@@ -1,7 +1,8 @@
 """Command line ``lpsvdd``: every module of this package without an underscore is a command.
 
-A module exposes ``register(app)``, or ``app`` to be mounted under its name. Commands import what
-they run inside, so that ``lpsvdd --help`` answers at once.
+A module exposes ``register(app)``, or ``app`` to be mounted under its name, or the command as a
+function of its own name that reads a table. Commands import what they run inside, so that
+``lpsvdd --help`` answers at once.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Annotated
 import typer
 
 import lpsvdd
+from lpsvdd.cli._options import add_command
 
 
 def assemble(package: ModuleType, *, name: str, help: str) -> typer.Typer:
@@ -41,8 +43,10 @@ def assemble(package: ModuleType, *, name: str, help: str) -> typer.Typer:
             module = import_module(f"{package.__name__}.{listed.name}")
             if hasattr(module, "register"):
                 module.register(app)
-            else:
+            elif hasattr(module, "app"):
                 app.add_typer(module.app, name=listed.name)
+            else:
+                add_command(app, getattr(module, listed.name))
     return app
 
 

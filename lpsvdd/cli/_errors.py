@@ -10,9 +10,6 @@ from contextlib import contextmanager
 
 import typer
 
-CLOSED_PIPE, INTERRUPTED = 141, 130
-"""Exit codes by the convention of shells: 128 plus the number of the signal."""
-
 
 @contextmanager
 def sentences() -> Iterator[list[str]]:
@@ -32,11 +29,11 @@ def sentences() -> Iterator[list[str]]:
                 stream.flush()
             except OSError:
                 os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-        raise typer.Exit(CLOSED_PIPE) from None
+        raise typer.Exit(141) from None  # as shells do: 128 plus the signal
     except KeyboardInterrupt:
         done = f"already written: {', '.join(written)}" if written else "no file was changed"
         typer.echo(f"\nstopped; {done}", err=True)
-        raise typer.Exit(INTERRUPTED) from None
+        raise typer.Exit(130) from None
     except (OSError, ValueError, MemoryError, KeyError) as error:
         done = f" (already written: {', '.join(written)})" if written else ""
         typer.echo(f"error: {sentence(error)}{done}", err=True)
@@ -57,13 +54,11 @@ def sentence(error: BaseException) -> str:
 
 
 @contextmanager
-def warnings_as_notes(notes: list[str]) -> Iterator[list[type[Warning]]]:
-    """Collect warnings as sentences, each once; gives the kinds that were met."""
-    kinds: list[type[Warning]] = []
+def warnings_as_notes(notes: list[str]) -> Iterator[None]:
+    """Collect warnings as sentences, each once."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        yield kinds
-    kinds += [warning.category for warning in caught]
+        yield
     texts = [sentence(warning.message) for warning in caught]  # type: ignore[arg-type]
     # What a radius below zero means is said in the report.
     notes += [text for text in dict.fromkeys(texts) if not text.startswith("radius_sq_")]

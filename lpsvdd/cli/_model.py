@@ -17,10 +17,6 @@ if TYPE_CHECKING:
 
     from lpsvdd.cli._roles import Roles, Rows
 
-CATEGORIES = "categories"
-FOLDS, FEW, LEAST = 5, 1000, 10  # folds, up to FEW targets; one fold beyond; none below LEAST
-TESTED = 2000  # targets held out at most in that one fold
-
 
 def make_model(roles: Roles, detector: Any, *, raw: bool = False) -> Pipeline:
     """An unfitted pipeline for the columns of these roles, with the detector at its end."""
@@ -33,7 +29,7 @@ def make_model(roles: Roles, detector: Any, *, raw: bool = False) -> Pipeline:
     numbers = preprocessor(impute=impute, standardise=not raw, unit_norm=False)
     if not roles.categorical:
         return make_pipeline(numbers, detector)
-    parts: list[Any] = [(CATEGORIES, Indicators(), list(roles.categorical))]
+    parts: list[Any] = [("categories", Indicators(), list(roles.categorical))]
     if roles.numeric:
         parts.insert(0, ("numbers", numbers, list(roles.numeric)))
     return make_pipeline(ColumnTransformer(parts, verbose_feature_names_out=False), detector)
@@ -84,7 +80,7 @@ def unseen(model: Any, rows: Rows, roles: Roles) -> list[tuple[str, str]]:
     """Columns and values of categories that the fitted model has not met."""
     if not roles.categorical:
         return []
-    encoder = model[0].named_transformers_[CATEGORIES]
+    encoder = model[0].named_transformers_["categories"]
     return [
         (name, value)
         for name, known in zip(roles.categorical, encoder.encoder_.categories_, strict=True)
@@ -103,24 +99,27 @@ class HeldOut(NamedTuple):
 def held_out(
     pipeline: Pipeline, frame: pd.DataFrame, y: np.ndarray, *, negatives: bool
 ) -> HeldOut | None:
-    """Judge each target by a model of the others (many targets: some of them); None for few."""
+    """Judge each target by a model of the others, in five folds; None for fewer than ten.
+
+    Of more than a thousand targets one part of at most 2,000 is judged.
+    """
     from sklearn.base import clone
     from sklearn.model_selection import KFold, ShuffleSplit
 
     pool, others = np.flatnonzero(y > 0), np.flatnonzero(y < 0)
-    if len(pool) < LEAST:
+    if len(pool) < 10:
         return None
     model = clone(pipeline)
     if hasattr(pipeline[-1], "best_estimator_"):  # width and share as chosen
         model.steps[-1] = (pipeline.steps[-1][0], clone(pipeline[-1].best_estimator_))
     if "certificate" in model[-1].get_params():  # takes longer than the fit, and nobody asks
         model[-1].set_params(certificate="none")
-    folds: Any = KFold(FOLDS, shuffle=True, random_state=0)
-    if len(pool) > FEW:
-        folds = ShuffleSplit(1, test_size=min(TESTED, len(pool) // 5), random_state=0)
+    folds: Any = KFold(5, shuffle=True, random_state=0)
+    if len(pool) > 1000:
+        folds = ShuffleSplit(1, test_size=min(2000, len(pool) // 5), random_state=0)
     rejected, tested, aucs = 0, 0, []
     for i, (train, test) in enumerate(folds.split(pool)):
-        judged = others[i::FOLDS] if negatives else others
+        judged = others[i::5] if negatives else others
         used = np.concatenate([pool[train], np.setdiff1d(others, judged)])
         model.fit(frame.iloc[used], y[used] if negatives else None)
         scores = judge(model, frame.iloc[np.concatenate([pool[test], judged])])

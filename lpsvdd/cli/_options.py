@@ -47,10 +47,10 @@ SEARCH = {"nu": "nus", "gamma": "gammas", "folds": "cv", "seed": "random_state",
 """Options of the search that are parameters of LpSVDDCV under another name."""
 
 
-def add_command(app: typer.Typer, function: Callable[..., None], *, extra: bool = True) -> None:
+def add_command(app: typer.Typer, function: Callable[..., None]) -> None:
     """Add a command whose ``roles`` come from the options of a table; ``written`` lists files.
 
-    With ``extra``, words that are no options of its own are put aside for :func:`estimator_of`.
+    Of one with a ``ctx``, words that are no options are put aside for :func:`estimator_of`.
     """
     own = dict(inspect.signature(function, eval_str=True).parameters)
     del own["roles"], own["written"]
@@ -73,7 +73,7 @@ def add_command(app: typer.Typer, function: Callable[..., None], *, extra: bool 
         [one.replace(kind=kind) for one in ordered]
     )
     command.__annotations__ = {one.name: one.annotation for one in ordered}
-    app.command(function.__name__, cls=WithParameters if extra else None)(command)
+    app.command(function.__name__, cls=WithParameters if "ctx" in own else None)(command)
 
 
 class WithParameters(TyperCommand):

@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from lpsvdd.cli._roles import Rows
     from lpsvdd.tables import Table
 
-STREAM = "-"
-PICTURES = (".png", ".svg", ".pdf")
-
 
 def check_outputs(outputs: dict[str, str | None], inputs: list[str], *, force: bool) -> None:
     """Raise ValueError unless every output, by its option, may be written."""
@@ -39,10 +36,10 @@ def check_outputs(outputs: dict[str, str | None], inputs: list[str], *, force: b
         status = _status(path, 1)
         if status is not None and any(os.path.samestat(status, other) for other in read):
             raise ValueError(f"{option} {path} is an input of this command; choose another name")
-        if path == STREAM and option == "--output":
+        if path == "-" and option == "--output":
             continue
         place = Path(path).absolute()
-        if path == STREAM:
+        if path == "-":
             raise ValueError("only --output can be -, standard output")
         if not place.parent.is_dir():
             raise ValueError(f"there is no folder {place.parent} to write {place.name} into")
@@ -50,8 +47,8 @@ def check_outputs(outputs: dict[str, str | None], inputs: list[str], *, force: b
             raise ValueError(f"{option} {path} is a folder; give the name of a file")
         if place.is_file() and not force:
             raise ValueError(f"{option} {path} exists; add --force to replace it")
-        if option == "--plot" and place.suffix.lower() not in PICTURES:
-            raise ValueError(f"--plot {path}: the name must end in {', '.join(PICTURES)}")
+        if option == "--plot" and place.suffix.lower() not in (".png", ".svg", ".pdf"):
+            raise ValueError(f"--plot {path}: the name must end in .png, .svg or .pdf")
         if (other := seen.setdefault(os.path.realpath(place), option)) != option:
             raise ValueError(f"{other} and {option} name the same file, {path}")
 
@@ -59,7 +56,7 @@ def check_outputs(outputs: dict[str, str | None], inputs: list[str], *, force: b
 def _status(path: str, descriptor: int) -> os.stat_result | None:
     """Of a regular file, or of the one that standard input or output is redirected to."""
     try:
-        status = os.fstat(descriptor) if path == STREAM else os.stat(path)
+        status = os.fstat(descriptor) if path == "-" else os.stat(path)
     except OSError:
         return None
     return status if stat.S_ISREG(status.st_mode) else None
@@ -68,7 +65,7 @@ def _status(path: str, descriptor: int) -> os.stat_result | None:
 @contextmanager
 def open_text(path: str, *, force: bool) -> Iterator[IO[str]]:
     """A text file to write to: standard output for "-", compressed where the name ends in .gz."""
-    if path == STREAM:
+    if path == "-":
         yield sys.stdout
         sys.stdout.flush()
         return

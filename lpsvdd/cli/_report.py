@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-import threading
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -28,23 +27,12 @@ def show(lines: Iterable[str], notes: Iterable[str], written: list[str], *, err:
         typer.echo(text, err=err)
 
 
-@contextmanager
-def ticking(what: str, *, quiet: bool) -> Iterator[Any]:
-    """Show on a terminal that something takes its time, and how long."""
+def progress(what: str, *, quiet: bool) -> AbstractContextManager[Any]:
+    """Show on a terminal what takes its time; the bar it gives may be described anew."""
     from tqdm import tqdm
 
-    over = threading.Event()
     silent = quiet or not sys.stderr.isatty()
-    with tqdm(desc=what, bar_format="{desc} {elapsed}", leave=False, disable=silent) as bar:
-        thread = threading.Thread(
-            target=lambda: [bar.refresh() for _ in iter(lambda: over.wait(1.0), True)], daemon=True
-        )
-        thread.start()
-        try:
-            yield bar
-        finally:
-            over.set()
-            thread.join()
+    return tqdm(desc=what, bar_format="{desc} ...", leave=False, disable=silent)
 
 
 def size_line(name: str, table: str, n: int, width: int, y: np.ndarray | None) -> str:
@@ -56,12 +44,12 @@ def size_line(name: str, table: str, n: int, width: int, y: np.ndarray | None) -
     return line(name, text)
 
 
-def model_lines(svdd: Any, *, converged: bool) -> list[str]:
-    """What was fitted and its certificate; ``converged`` is the estimator's own word."""
+def model_lines(svdd: Any) -> list[str]:
+    """What was fitted and its certificate."""
     n, positives = len(svdd.y_fit_), int((svdd.y_fit_ > 0).sum())
     share = "" if svdd.nu_ is None else f"nu = {svdd.nu_:g}, "
     width = "" if svdd.kernel == "linear" else f", gamma = {svdd.gamma_:.4g}"
-    word = "optimal" if converged else "NOT CONVERGED"
+    word = "NOT CONVERGED" if svdd.status_ == "not-converged" else "optimal"
     gap = f"{svdd.duality_gap_:.1e}, {word}"
     if svdd.solver_ == "landmarks":
         gap = (

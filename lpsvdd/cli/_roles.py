@@ -23,12 +23,6 @@ if TYPE_CHECKING:
     from lpsvdd.tables import Table
 
 EMPTY = {"", "?", "na", "n/a", "nan", "null", "none"}
-TRUTH = {"true": 1.0, "false": 0.0}
-CATEGORIES = 50  # values that a column of text may have to be taken as categories
-COUNTED = 10  # rows from which on 1, 2, 3, ... are taken for row numbers
-DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T].*)?|\d{1,2}:\d\d(:\d\d)?")
-NEARLY = re.compile(r"[-+]?[$€£]?\s*\d[\d.,_' ]*\s*[%$€£]?|[-+]?inf(inity)?", re.IGNORECASE)
-ID_NAME = re.compile(r"(.*[\W_])?(id|uuid|index|key|nr|no)", re.IGNORECASE)
 
 
 class Missing(StrEnum):
@@ -219,8 +213,8 @@ def _number(cell: str, decimal: str) -> float:
     """Infinite for what is none."""
     if cell in EMPTY:
         return math.nan
-    if cell in TRUTH:
-        return TRUTH[cell]
+    if cell in ("true", "false"):
+        return float(cell == "true")
     try:
         return math.inf if "_" in cell else float(cell.replace(decimal, "."))
     except ValueError:
@@ -234,19 +228,21 @@ def _kind(name: str, cells: np.ndarray, decimal: str) -> str:
         present = values[~np.isnan(values)]
         if not len(present):
             return "empty"
-        steps = np.diff(present)
-        if len(present) >= COUNTED and (steps == 1.0).all() and len(present) == len(cells):
+        if len(present) < 10 or len(np.unique(present)) < len(cells):
+            return "number"
+        if (np.diff(present) == 1.0).all():
             return "row numbers"
-        if ID_NAME.fullmatch(name) and len(present) >= COUNTED and (present % 1 == 0).all():
-            return "ids" if len(np.unique(present)) == len(cells) else "number"
-        return "number"
+        like_id = re.fullmatch(r"(.*[\W_])?(id|uuid|index|key|nr|no)", name, re.IGNORECASE)
+        return "ids" if like_id and (present % 1 == 0).all() else "number"
     text = [cell.strip() for cell in cells if cell.strip().lower() not in EMPTY]
-    if all(DATE.fullmatch(cell) for cell in text):
+    date = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T].*)?|\d{1,2}:\d\d(:\d\d)?")
+    if all(date.fullmatch(cell) for cell in text):
         return "dates or times"
-    nearly = sum(NEARLY.fullmatch(cell) is not None for cell in text)
+    number = re.compile(r"[-+]?[$€£]?\s*\d[\d.,_' ]*\s*[%$€£]?|[-+]?inf(inity)?", re.IGNORECASE)
+    nearly = sum(number.fullmatch(cell) is not None for cell in text)
     if 2 * max(nearly, len(text) - int(bad.sum())) >= len(text):
         return "unusable"
-    return "category" if len(set(text)) <= min(CATEGORIES, len(cells) / 2) else "ids or free text"
+    return "category" if len(set(text)) <= min(50, len(cells) / 2) else "ids or free text"
 
 
 def _first_bad(name: str, cells: np.ndarray, decimal: str, first: int = 1) -> str:

@@ -8,18 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lpsvdd.cli._errors import warnings_as_notes
-from lpsvdd.cli._options import Data, Negatives, add_command, estimator_of
+from lpsvdd.cli._options import Data, Negatives, estimator_of
 from lpsvdd.cli._report import line, show, size_line
 from lpsvdd.cli._roles import Roles, whole_rows
 from lpsvdd.tables import open_table
 
 if TYPE_CHECKING:
     from lpsvdd.bounds import BoundTerms
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the main application."""
-    add_command(app, bound)
 
 
 def bound(

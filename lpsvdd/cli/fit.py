@@ -11,29 +11,22 @@ import typer
 
 from lpsvdd.cli._errors import warnings_as_notes
 from lpsvdd.cli._lazy import np
-from lpsvdd.cli._options import Data, Force, Keep, Negatives, Quiet, add_command, estimator_of
-from lpsvdd.cli._outputs import STREAM, check_outputs, open_text, write_scores
+from lpsvdd.cli._options import Data, Force, Keep, Negatives, Quiet, estimator_of
+from lpsvdd.cli._outputs import check_outputs, open_text, write_scores
 from lpsvdd.cli._report import (
     held_out_lines,
     line,
     model_lines,
+    progress,
     show,
     size_line,
     threshold_line,
-    ticking,
 )
 from lpsvdd.cli._roles import Roles, Rows, whole_rows
 from lpsvdd.tables import Table, open_table
 
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
-
-REMEMBERED = 200  # hashes of fitted rows in a model file, to know them again
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the main application."""
-    add_command(app, fit)
 
 
 def fit(
@@ -76,9 +69,9 @@ def fit(
         scores = judge(fitted.pipeline, fitted.rows.frame)
         with open_text(output, force=force) as handle:
             write_scores(handle, fitted.table, fitted.rows, scores, header=True)
-        written += [output] if output != STREAM else []
+        written += [output] if output != "-" else []
     if not quiet:
-        show(fitted.lines, fitted.table.notes, written, err=output == STREAM)
+        show(fitted.lines, fitted.table.notes, written, err=output == "-")
 
 
 @dataclass
@@ -95,7 +88,7 @@ class Fitted:
         """Keep the pipeline with the meaning of the columns and some of the rows' hashes."""
         from lpsvdd import save
 
-        some = self.rows.frame.iloc[:: -(-len(self.rows) // REMEMBERED)]
+        some = self.rows.frame.iloc[:: -(-len(self.rows) // 200)]  # to know the table again
         notes = vars(self.roles) | {"fitted": hashes(some).tolist()}
         save(self.pipeline, path, notes=notes, overwrite=force)
 
@@ -125,24 +118,23 @@ def describe(
     defaults = {"random_state": 0, "verbose": int(not quiet and sys.stderr.isatty())}
     kind = LpSVDDCV if search else LpSVDD
     detector = estimator_of(ctx, kind, **(defaults if search else {}))
-    with open_table(data) as table, ticking(f"reading {data}", quiet=quiet):
+    with open_table(data) as table, progress(f"reading {data}", quiet=quiet):
         roles, rows = whole_rows(table, options)
     y = np.ones(len(rows), dtype=int) if rows.y is None else rows.y
     aside = held_aside(y, holdout, negatives)
     pipeline = make_model(roles, detector)
-    with warnings_as_notes(table.notes), ticking("fitting", quiet=quiet or search):
+    with warnings_as_notes(table.notes), progress("fitting", quiet=quiet or search):
         svdd = fit_to(pipeline, rows.take(~aside), negatives=negatives)
-    converged = svdd.status_ != "not-converged"
     rate = svdd.contamination or svdd.nu_ or 0.1
     if holdout:
         calibrate(pipeline, rows.frame[aside & (y > 0)], rate)
     lines = [
         size_line("data", table.name, len(rows), len(roles.features), rows.y),
-        *model_lines(svdd, converged=converged),
+        *model_lines(svdd),
         threshold_line(svdd, int((aside & (y > 0)).sum()), rate),
     ]
     if not holdout and not quiet:
-        with warnings.catch_warnings(), ticking("judging rows held out", quiet=quiet):
+        with warnings.catch_warnings(), progress("judging rows held out", quiet=quiet):
             warnings.simplefilter("ignore")
             lines += held_out_lines(held_out(pipeline, rows.frame, y, negatives=negatives), rate)
     new = aside | ((y < 0) & (not negatives))

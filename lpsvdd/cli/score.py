@@ -10,9 +10,9 @@ import typer
 
 from lpsvdd.cli._errors import warnings_as_notes
 from lpsvdd.cli._lazy import np
-from lpsvdd.cli._options import Data, Force, Quiet, add_command
-from lpsvdd.cli._outputs import STREAM, check_outputs, draw, open_text, write_scores
-from lpsvdd.cli._report import line, show, size_line, ticking
+from lpsvdd.cli._options import Data, Force, Quiet
+from lpsvdd.cli._outputs import check_outputs, draw, open_text, write_scores
+from lpsvdd.cli._report import line, progress, show, size_line
 from lpsvdd.cli._roles import Missing, Roles, listed, refuse_holes
 from lpsvdd.cli.fit import hashes
 from lpsvdd.tables import Table, open_table
@@ -20,19 +20,12 @@ from lpsvdd.tables import Table, open_table
 PLOTTED = 5000  # rows that a picture shows: the first ones
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the main application."""
-    add_command(app, score, extra=False)
-
-
 def score(
     model: Annotated[str, typer.Argument(help="File written by fit, tune or lpsvdd.save.")],
     data: Data,
     roles: Roles,
     written: list[str],
-    output: Annotated[
-        str, typer.Option(help="File for the scores; - is standard output.")
-    ] = STREAM,
+    output: Annotated[str, typer.Option(help="File for the scores; - is standard output.")] = "-",
     explain: Annotated[
         int, typer.Option(min=0, help="How many columns to name that take most from a score.")
     ] = 0,
@@ -56,15 +49,15 @@ def score(
         with open_table(data) as table, warnings_as_notes(notes):
             fitted, kept, remembered = _load(model, table)
             tally = _Tally(table, _matched(kept, roles, table), remembered)
-            with open_text(output, force=force) as handle, ticking("scoring", quiet=quiet) as bar:
+            with open_text(output, force=force) as handle, progress("scoring", quiet=quiet) as bar:
                 for rows, scores in tally.judged(fitted, explain, plot is not None):
                     write_scores(handle, table, rows, scores, header=tally.n == len(rows))
-                    bar.set_description(f"scored {tally.n:,} rows", refresh=False)
+                    bar.set_description_str(f"scored {tally.n:,} rows")
     except (AttributeError, TypeError, IndexError) as error:
         # A file of allowed types may still hold nonsense; that shows in any of these.
         reason = f"{Path(model).name} holds no usable model ({error}): fit and save it again"
         raise ValueError(reason) from error
-    written += [output] if output != STREAM else []
+    written += [output] if output != "-" else []
     if plot is not None:
         from lpsvdd.cli._model import seen_by
 
@@ -74,7 +67,7 @@ def score(
         draw(plot, last, points, scores, f"{table.name}: {len(frame):,} rows{some}", force)
         written.append(plot)
     if not quiet:
-        show(tally.lines(), [*notes, *table.notes], written, err=output == STREAM)
+        show(tally.lines(), [*notes, *table.notes], written, err=output == "-")
 
 
 def _load(path: str, table: Table) -> tuple[Any, Roles, set[int]]:

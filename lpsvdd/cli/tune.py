@@ -6,16 +6,11 @@ from typing import Annotated
 
 import typer
 
-from lpsvdd.cli._options import Data, Force, Keep, Quiet, add_command
+from lpsvdd.cli._options import Data, Force, Keep, Quiet
 from lpsvdd.cli._outputs import check_outputs, open_text
 from lpsvdd.cli._report import line, show
 from lpsvdd.cli._roles import Roles
 from lpsvdd.cli.fit import describe
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the main application."""
-    add_command(app, tune)
 
 
 def tune(

@@ -12,8 +12,6 @@ import numpy as np
 
 #: Centres (a, b) of the two triangles mixed by each class.
 CENTRES = {"0": (7, 15), "1": (7, 11), "2": (11, 15)}
-PER_CLASS = 300
-SEED = 8
 
 
 def triangle(centre: int) -> np.ndarray:
@@ -21,7 +19,7 @@ def triangle(centre: int) -> np.ndarray:
     return np.maximum(6.0 - np.abs(np.arange(1, 22) - centre), 0.0)
 
 
-def waveform(seed: int = SEED, per_class: int = PER_CLASS) -> tuple[np.ndarray, np.ndarray]:
+def waveform(seed: int = 8, per_class: int = 300) -> tuple[np.ndarray, np.ndarray]:
     """Draw ``per_class`` samples of each class, class after class.
 
     The stream is NumPy's PCG64. Values are rounded to six decimals: a last-digit difference between

@@ -105,9 +105,6 @@ def _read_user(record: Record) -> Table:
     return table
 
 
-_READERS = {"table": _read_packaged, "generated": _read_generated, "user": _read_user}
-
-
 def _split_at_threshold(table: Table, rule: str) -> Table:
     """Replace a numeric last column by the two classes ``"NAME>T"`` and ``"NAME<=T"``."""
     name, threshold = rule.split(">")
@@ -147,7 +144,8 @@ def load(name: str, *, target: str | None = None) -> Dataset:
     ((178, 13), 71)
     """
     record = find(name)
-    table = _READERS[record.kind](record)
+    read = {"table": _read_packaged, "generated": _read_generated, "user": _read_user}
+    table = read[record.kind](record)
     if record.threshold is not None:
         table = _split_at_threshold(table, record.threshold)
     chosen = record.target if target is None else str(target)

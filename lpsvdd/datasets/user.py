@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lpsvdd._atomic import whole_file, write_text
+from lpsvdd._atomic import whole_file
 from lpsvdd.datasets.read import Table, file_sha256, read_csv
 from lpsvdd.datasets.records import Record, find
 
@@ -91,5 +91,6 @@ def add(name: str, file: str | Path) -> Path:
     if previous is not None and previous != target:
         previous.unlink()
         checksum_file(previous).unlink(missing_ok=True)
-    write_text(checksum_file(target), file_sha256(target) + "\n")
+    with whole_file(checksum_file(target)) as handle:
+        handle.write(f"{file_sha256(target)}\n".encode())
     return target

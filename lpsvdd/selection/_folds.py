@@ -15,9 +15,6 @@ from lpsvdd.estimators import LpSVDD
 from lpsvdd.kernels import rbf_distances
 from lpsvdd.selection._outliers import artificial_outliers
 
-MOST_OUTLIERS = 300  # of each kind: an AUC is then known to about two points
-LEAST_OUTLIERS = 50
-
 
 @dataclass
 class Fold:
@@ -33,8 +30,8 @@ class Fold:
     @cached_property
     def outliers(self) -> dict[str, np.ndarray]:
         """Artificial outliers by kind, made from X: as many of each as there are held-out rows,
-        but not fewer than 50 nor more than 300."""
-        n = int(np.clip(len(self.held_out), LEAST_OUTLIERS, MOST_OUTLIERS))
+        but not fewer than 50 nor more than 300, which tell an AUC to about two points."""
+        n = int(np.clip(len(self.held_out), 50, 300))
         return artificial_outliers(self.X, n, random_state=self.seed)
 
     @cached_property

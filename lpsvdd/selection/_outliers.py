@@ -22,10 +22,6 @@ import numpy as np
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
 
-NEIGHBOUR = 5  # whose distance is the unit of the jitter
-MIXED_SHARE = 0.3  # of the features that come from other rows
-REACH = 0.5  # of the distance to the row that an extrapolated point moves away from
-
 
 class _Rows:
     """The rows that outliers are made from, and what several kinds need to know of them."""
@@ -48,7 +44,7 @@ class _Rows:
     @cached_property
     def neighbour_distance(self) -> np.ndarray:
         """Distance of each row to neighbour five, or to the last where there are fewer."""
-        k = min(NEIGHBOUR, len(self.X) - 1)
+        k = min(5, len(self.X) - 1)
         if k < 1:
             return np.ones(len(self.X))
         distances, _ = NearestNeighbors(n_neighbors=k).fit(self.X).kneighbors()
@@ -82,7 +78,7 @@ class _Rows:
 def _mixed(rows: _Rows, n: int) -> np.ndarray:
     d = rows.X.shape[1]
     places = rows.rng.random_sample((n, d)).argsort(axis=1)
-    others = places < max(1, round(MIXED_SHARE * d))
+    others = places < max(1, round(0.3 * d))
     return np.where(others, rows.permuted(rows.X, n), rows.X[rows.pick(n)])
 
 
@@ -97,7 +93,7 @@ def _pc_jittered(rows: _Rows, n: int, factor: float) -> np.ndarray:
 
 def _extrapolated(rows: _Rows, n: int) -> np.ndarray:
     x = rows.X[rows.pick(n)]
-    return x + REACH * (x - rows.X[rows.pick(n)])
+    return x + 0.5 * (x - rows.X[rows.pick(n)])
 
 
 KINDS: dict[str, Callable[[_Rows, int], np.ndarray]] = {

@@ -24,10 +24,7 @@ from lpsvdd.solver.cost import check_share
 
 WIDTHS = tuple(2.0**k for k in range(7))
 """The automatic grid of gamma, as multiples of 1/(sum of the columns' variances)."""
-SHARES = (0.1,)
-"""The automatic grid of nu."""
 LEAST_ROWS = 4  # with fewer no fold can be judged: the middle of the grid is taken
-FOLD_TOL = 1e-6  # duality gap of the fits that are only compared
 
 
 class LpSVDDCV(OutlierMixin, BaseEstimator):
@@ -209,7 +206,7 @@ class LpSVDDCV(OutlierMixin, BaseEstimator):
     def _candidates(self, X: np.ndarray) -> list[dict]:
         """All combinations, widths running fastest and from the widest kernel on."""
         ps = [check_exponent(p) for p in _several(self.p, "p")]
-        nus = SHARES if _is_auto(self.nus, "nus") else _several(self.nus, "nus")
+        nus = [0.1] if _is_auto(self.nus, "nus") else _several(self.nus, "nus")
         if _is_auto(self.gammas, "gammas"):
             variance = float(X.var(axis=0).sum())
             gammas = [factor / variance if variance > 0.0 else factor for factor in WIDTHS]
@@ -280,7 +277,7 @@ class LpSVDDCV(OutlierMixin, BaseEstimator):
 def _judge_one(params: dict, fold: Fold, criterion) -> tuple[float, float, float]:
     # No catch_warnings: filters belong to the whole process, and threads would mix them up.
     start = time.perf_counter()
-    model = FoldModel(**params, tol=FOLD_TOL).fit_fold(fold)
+    model = FoldModel(**params, tol=1e-6).fit_fold(fold)  # enough to compare
     fitted = time.perf_counter()
     value = float(criterion(fold, model, fold.held_out))
     return value, fitted - start, time.perf_counter() - fitted

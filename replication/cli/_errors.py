@@ -36,4 +36,4 @@ def sentences(folder: Path | None = None) -> Iterator[None]:
             if folder is None:
                 hint = "nothing was kept; with --folder NAME a stopped run goes on where it was"
             typer.echo(f"\nstopped; {hint}", err=True)
-            raise typer.Exit(of_the_method.INTERRUPTED) from None
+            raise typer.Exit(130) from None

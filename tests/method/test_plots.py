@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import matplotlib
-import numpy as np
 import pytest
 
 matplotlib.use("Agg")
@@ -31,9 +30,3 @@ def test_style_uses_the_palette():
 )
 def test_grid_values_read_as_in_the_paper(value, text):
     assert plots.fraction(value) == text
-
-
-def test_heat_map_writes_values_and_leaves_missing_cells_empty():
-    ax = plots.heat_map([[1.0, np.nan], [3.0, 4.0]], ps=[8 / 7, 2], cs=[0.1, 1])
-    assert sorted(text.get_text() for text in ax.texts) == ["1.0", "3.0", "4.0"]
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["8/7", "2"]

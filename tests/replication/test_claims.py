@@ -293,8 +293,8 @@ def test_every_finding_behind_a_claim_has_an_input_that_breaks_it():
 
 def test_joint_form_effect_is_half_the_cost():
     """Solve the printed joint dual by CVXPY: its multipliers are those of the costs c/2."""
-    from lpsvdd.reference import solve_joint
     from lpsvdd.solver import solve
+    from replication.joint import solve_joint
 
     K, y = mathematics.example(n=20, negatives=5)
     joint = certified(solve_joint, K, y, 2.0, 0.2, judged_at=0.1, factor="printed")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 
+import numpy as np
 import pytest
 
 from replication import figures
@@ -54,3 +55,14 @@ def test_a_figure_of_one_width_stays_as_it_is(two_widths, tmp_path):
     page = '<img src="b.svg">'
     assert two_widths.IMAGE.sub(lambda match: two_widths.picture(match, tmp_path), page) == page
     assert [path.name for path in tmp_path.iterdir()] == ["b.svg"]
+
+
+def test_heat_map_writes_values_and_leaves_missing_cells_empty():
+    ax = figures.heat_map([[1.0, np.nan], [3.0, 4.0]], ps=[8 / 7, 2], cs=[0.1, 1])
+    assert sorted(text.get_text() for text in ax.texts) == ["1.0", "3.0", "4.0"]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["8/7", "2"]
+
+
+def test_heat_map_refuses_a_wrong_shape():
+    with pytest.raises(ValueError, match="expected"):
+        figures.heat_map(np.ones((2, 3)), ps=[1, 2], cs=[1, 2])

@@ -67,6 +67,13 @@ def test_numbers_of_a_table_have_true_minus_signs_and_words_are_told_apart():
     assert "<td>+0.1 (−0.1\u00a0to\u00a0+0.3)</td>" in text, "an interval breaks before its bracket"
 
 
+def test_headings_are_text_and_not_markup():
+    table = pd.DataFrame({"<script>a & b+c": [1.0]}, index=pd.Index(["<i>"], name="<b>"))
+    text = layout.table_html(table, "t")
+    assert "&lt;script&gt;a &amp; b+<wbr>c</th>" in text and "&lt;b&gt;" in text
+    assert not any(tag in text for tag in ("<script>", "<i>", "<b>"))
+
+
 def test_data_sets_are_named_beside_their_number():
     assert layout.set_label("D1") == "Iris (D1)"
     assert layout.set_label("D20") == "Fashion-MNIST (D20)" and layout.set_label("mine") == "mine"

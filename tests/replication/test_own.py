@@ -278,6 +278,12 @@ def test_features_that_are_not_numbers_are_named_at_once(here: Path) -> None:
         own.read_set(here / "D7.csv")
 
 
+def test_a_grid_nested_without_end_is_refused_by_name(here: Path) -> None:
+    (here / "deep.json").write_text("[" * 100_000 + "]" * 100_000)
+    with pytest.raises(ValueError, match=r"deep\.json: .*recursion"):
+        own.read_grid(here / "deep.json")
+
+
 def test_plus_and_minus_one_need_no_target(here: Path) -> None:
     (here / "signs.csv").write_text("a,y\n1,1.0\n2,-1\n3,1\n")
     assert own.read_set(here / "signs.csv").y.tolist() == [1, -1, 1]

@@ -217,7 +217,7 @@ def test_rows_that_json_changes_keep_their_checksum(tmp_path: Path) -> None:
     assert Store(tmp_path, reordered).read("odd") == json.loads(json.dumps(rows))
 
 
-@pytest.mark.parametrize("text", ["[null]", "", "7"])
+@pytest.mark.parametrize("text", ["[null]", "", "7", "[" * 100_000])
 def test_a_manifest_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "manifest.json").write_text(text)
     with pytest.raises(ResultsError, match=r"manifest\.json"):
