@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from lpsvdd.datasets import catalogue
-from replication.results import read_record, read_table, results_folder
+from replication.results import read, read_record, results_folder
 from replication.wording import number
 
 SHORT = {"FMNIST": "Fashion-MNIST", "led7digit": "LED 7 digit", "Delft pump": "Delft pump"}
@@ -158,7 +158,7 @@ def computed_here(name: str, rows: pd.DataFrame) -> str:
     """Sentence on rows that are shown and not stored; empty when all are."""
     path = results_folder() / f"{name}.csv"
     keys = ["dataset", "method", "trial", "auc", "seconds"]
-    known = len(rows[keys].merge(read_table(path)[keys])) if path.is_file() else 0
+    known = len(rows[keys].merge(read(path)[keys])) if path.is_file() else 0
     if known == len(rows):
         return ""
     return f"{known} of {len(rows)} rows shown are stored, the others computed here."

@@ -196,9 +196,3 @@ def paired_differences(
         overall = cluster_interval(pd.Series(means, index=names), level=level, seed=seed)
         lines.append({"dataset": "all", **vars(overall)})
     return pd.DataFrame(lines)
-
-
-def paired_interval(rows: pd.DataFrame, first: str, second: str) -> Interval:
-    """Mean difference of two methods (or contestants) over data sets, each averaged over trials."""
-    matrix = trial_matrix(rows.rename(columns={"contestant": "method"}))
-    return cluster_interval((matrix[first] - matrix[second]).groupby("dataset").mean().dropna())

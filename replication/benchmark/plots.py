@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -117,22 +116,3 @@ def solved_map(table: pd.DataFrame, n: int, setting: str = "pure", narrow: bool 
 
 def _mark(solved: bool) -> str:
     return "✓" if solved else "×"
-
-
-def save_all(table: pd.DataFrame, folder: str | Path) -> list[Path]:
-    """Write every figure of the table as SVG; returns the paths."""
-    import matplotlib.pyplot as plt
-
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    grid = table[table["experiment"] == "grid"]
-    written = []
-    for setting, rows in grid.groupby("setting", sort=False):
-        figures = {f"time-{setting}": time_against_n(table, setting)}
-        for n in sorted(rows["n"].unique()):
-            figures[f"solved-{setting}-{n}"] = solved_map(table, n, setting)
-        for name, figure in figures.items():
-            written.append(folder / f"{name}.svg")
-            figure.savefig(written[-1])
-            plt.close(figure)
-    return written

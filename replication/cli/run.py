@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from replication.cli._errors import sentences
+from replication.cli import sentences
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,14 +38,6 @@ class Backend(StrEnum):
 
     joblib = "joblib"
     dask = "dask"
-
-
-class Form(StrEnum):
-    """How a table is written."""
-
-    text = "text"
-    markdown = "markdown"
-    csv = "csv"
 
 
 def _settings(setting: Setting) -> list[str]:
@@ -150,7 +142,10 @@ def run(
     from replication.backends import make_backend
     from replication.protocol import Options
 
-    with sentences(folder):
+    kept = "nothing was kept; with --folder NAME a stopped run goes on where it was"
+    if folder is not None:
+        kept = f"finished tasks are in {folder}: the same command goes on from there"
+    with sentences(kept):
         if source is not None:
             from replication import anomaly_sets
 
@@ -341,7 +336,6 @@ def _study(name: str, asked: Asked) -> None:
 
 def tables(
     setting: Annotated[Setting, typer.Option(help="Which experiment.")] = Setting.both,
-    form: Annotated[Form, typer.Option("--format", help="Layout.")] = Form.text,
     results: Annotated[
         Path | None, typer.Option(help="Folder with pure.csv and negatives.csv.")
     ] = None,
@@ -360,7 +354,7 @@ def tables(
             if dataset:
                 ids = [datasets.find(name).id for name in dataset]
                 rows = rows[rows["dataset"].isin(ids)]
-            typer.echo(layout.render(rows, one, form.value))
+            typer.echo(layout.render(rows, one))
 
 
 def register(app: typer.Typer) -> None:

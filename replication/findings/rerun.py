@@ -26,8 +26,7 @@ from replication.experiment import paper_methods
 from replication.figures import colour_of
 from replication.findings import Finding, finding
 from replication.layout import set_label
-from replication.methods import Method
-from replication.methods.grids import grid
+from replication.methods import Method, grid
 from replication.paper import COSTS, EXPONENTS, TRIALS
 from replication.statistics import (
     Friedman,

@@ -24,7 +24,7 @@ from replication.benchmark import (
     scale,
 )
 from replication.benchmark import contestants as who
-from replication.benchmark.plots import save_all, solved_map, time_against_n
+from replication.benchmark.plots import solved_map, time_against_n
 from replication.benchmark.problems import p1_cells, sample_cells
 from replication.benchmark.report import (
     certified,
@@ -32,7 +32,6 @@ from replication.benchmark.report import (
     disagreements,
     memory,
     ratios,
-    requirements,
 )
 from replication.benchmark.run import (
     COLUMNS,
@@ -202,28 +201,12 @@ def test_summaries_of_a_small_table_by_hand():
     claims = disagreements(table).set_index("contestant")
     assert claims.loc[who.CLARABEL, "claimed_not_solved"] == 1
     assert memory(table)["memory"].tolist() == [4.5]
-    met = requirements(table).set_index("quantity")["met"]
-    assert met["CVXPY+Clarabel / ours, n = 50"] and met["CVXPY+Clarabel / path, n = 50"]
-    assert met["path / cold, 40 cells, n = 50"]
-    assert not met["certified cells, pure, n = 50, lpsvdd"]  # two cells are not forty
 
 
 def test_report_names_every_part(table):
     text = report(table)
-    for part in ("Cells solved / run", "40/40", "160/160", "Peak memory", "Requirements"):
+    for part in ("Cells solved / run", "40/40", "160/160", "Peak memory"):
         assert part in text
-
-
-def test_resume_measures_only_what_is_missing(table_path, tmp_path):
-    lines = table_path.read_text().splitlines(keepends=True)
-    missing = next(k for k, line in enumerate(lines) if line.startswith(f"grid,{who.COLD},"))
-    copy = tmp_path / "part.csv"
-    kept = "".join(lines[:missing] + lines[missing + 1 :])
-    copy.write_text(kept)
-    run(TINY, copy, resume=True, progress=False)
-    assert copy.read_text().startswith(kept)
-    added = copy.read_text()[len(kept) :].splitlines()
-    assert [line.split(",")[:7] for line in added] == [lines[missing].split(",")[:7]]
 
 
 def test_a_contestant_that_hangs_is_stopped_and_the_next_one_still_runs():
@@ -249,10 +232,7 @@ def test_environment_names_versions_but_no_host_or_folder():
     assert platform.node() not in text and os.getcwd() not in text
 
 
-def test_figures(table, tmp_path):
-    paths = save_all(table[table["setting"] == "negatives"], tmp_path)
-    assert [p.name for p in paths] == ["time-negatives.svg", "solved-negatives-12.svg"]
-    assert all(p.stat().st_size > 1000 for p in paths)
+def test_figures(table):
     assert {line.get_label() for line in time_against_n(table).axes[0].containers} >= {who.COLD}
     titles = [ax.get_title() or ax.get_title("left") for ax in solved_map(table, 12).axes]
     assert f"{who.COLD}\n40 of 40" in titles and f"{who.SCS}\n0 of 0" in titles
@@ -264,7 +244,7 @@ def test_command_line(table_path, tmp_path):
     runner = CliRunner()
     shown = runner.invoke(build(), ["bench", "--report", "--output", str(table_path)])
     assert shown.exit_code == 0, shown.output
-    assert "Requirements" in shown.output
+    assert "Peak memory" in shown.output
     assert runner.invoke(build(), ["bench", "--profile", "huge"]).exit_code != 0
     missing = ["bench", "--report", "--output", str(tmp_path / "none.csv")]
     assert runner.invoke(build(), missing).exit_code != 0
