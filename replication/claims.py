@@ -95,14 +95,6 @@ def says(claim: Claim, found: Finding) -> str:
     return fill(claim.says, found.facts)
 
 
-def by_theme(claims: Iterable[Claim]) -> dict[str, list[Claim]]:
-    """The claims grouped, in the order of the themes."""
-    groups: dict[str, list[Claim]] = {theme: [] for theme in THEMES}
-    for claim in claims:
-        groups[claim.theme].append(claim)
-    return {theme: group for theme, group in groups.items() if group}
-
-
 def link(claim: Claim, root: Path) -> str:
     """MyST link to the very figure or section, named after what it shows."""
     label = claim.evidence.partition("#")[2]
@@ -115,8 +107,11 @@ def link(claim: Claim, root: Path) -> str:
 
 def markdown_cards(claims: Iterable[Claim], root: Path) -> str:
     """The ledger in MyST: a heading for each theme, a box for each claim."""
-    blocks = []
-    for theme, group in by_theme(claims).items():
+    blocks, claims = [], list(claims)
+    for theme in THEMES:
+        group = [claim for claim in claims if claim.theme == theme]
+        if not group:
+            continue
         lines = ["::::{div} theme", "", f"**{theme}**", ""]
         for claim in group:
             found = judge(claim)

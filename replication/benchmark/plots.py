@@ -100,7 +100,8 @@ def solved_map(table: pd.DataFrame, n: int, setting: str = "pure", narrow: bool 
                 run = own[np.isclose(own["p"], p) & np.isclose(own["c"], c)]["solved"].dropna()
                 if not run.empty:
                     share[i, j] = run.astype(float).mean()
-                    text = f"{int(run.sum())}/{len(run)}" if len(run) > 1 else _mark(run.iloc[0])
+                    mark = "✓" if run.iloc[0] else "×"
+                    text = f"{int(run.sum())}/{len(run)}" if len(run) > 1 else mark
                     ax.text(j, i, text, ha="center", va="center", color="white", fontsize=8)
         ax.imshow(share, cmap=colours, vmin=0.0, vmax=1.0, aspect="auto")
         solved, run = int(own["solved"].sum()), int(own["solved"].count())
@@ -112,7 +113,3 @@ def solved_map(table: pd.DataFrame, n: int, setting: str = "pure", narrow: bool 
     for ax in axes[:, 0]:
         ax.set_ylabel("p")
     return figure
-
-
-def _mark(solved: bool) -> str:
-    return "✓" if solved else "×"

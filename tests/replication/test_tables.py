@@ -62,9 +62,9 @@ def test_pages_hold_table_flags_and_ranks() -> None:
 
 def test_rank_table_shows_the_correction() -> None:
     table = rank_table(as_rows("negatives"), "negatives")
-    assert table.loc["DW-SVDD-", "from printed AUC"] == pytest.approx(4.45)
+    assert table.loc["DW-SVDD-", "from printed means"] == pytest.approx(4.45)
     assert table.loc["DW-SVDD-", "with 85.86"] == pytest.approx(4.20)
-    assert table.loc["DW-SVDD-", "rank here"] == pytest.approx(4.20)
+    assert table.loc["DW-SVDD-", "rerun"] == pytest.approx(4.20)
 
 
 def test_one_data_set_gives_a_page_without_ranks() -> None:
