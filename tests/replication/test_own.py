@@ -251,11 +251,11 @@ WRONG = {
     ),
     "a study": (["--study", "support", "--dataset", "mine.csv"], "a study has its own methods"),
     "scores that are none": (
-        ["--dataset", "D7", "--method", "detectors_of_mine:Broken"],
+        ["--dataset", "D7", "--setting", "pure", "--method", "detectors_of_mine:Broken"],
         "scores must be finite",
     ),
     "scores of another shape": (
-        ["--dataset", "D7", "--method", "detectors_of_mine:Wide"],
+        ["--dataset", "D7", "--setting", "pure", "--method", "detectors_of_mine:Wide"],
         "not one a row",
     ),
 }

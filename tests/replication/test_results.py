@@ -103,6 +103,8 @@ def altered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_an_altered_table_is_refused_whichever_it_is(altered: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"no table none\.csv"):
+        read("none")
     for table in TABLES:
         with pytest.raises(ResultsError, match=rf"{table.name} is not the file"):
             read(table.stem)

@@ -107,15 +107,6 @@ def test_interval_has_the_width_that_its_level_asks_for(level: float, quantile: 
         assert found == mean_interval(values)  # the default
 
 
-def test_interval_coverage_is_near_its_level() -> None:
-    rng = np.random.default_rng(1)
-    hits = 0
-    for draw in range(60):
-        found = mean_interval(rng.normal(0.3, 1.0, size=40), seed=draw)
-        hits += found.low <= 0.3 <= found.high
-    assert 50 <= hits <= 60
-
-
 def test_paired_differences_per_data_set_and_over_all() -> None:
     rows = pd.DataFrame(
         [
