@@ -332,7 +332,7 @@ def assert_finite(name, most, step=0):
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_scores_are_finite_on_a_part_of_every_shipped_set(name):
-    assert_finite(name, most=30, step=15)
+    assert_finite(name, most=30, step=3)
 
 
 @pytest.mark.slow
