@@ -20,8 +20,10 @@ from scipy import stats
 
 from replication.statistics import (
     RESAMPLES,
+    Interval,
     cluster_draws,
     cluster_of,
+    interval_around,
     trial_matrix,
 )
 from replication.wording import bracketed, worded
@@ -31,23 +33,16 @@ MARGIN = 0.5
 
 
 @dataclass(frozen=True)
-class Difference:
+class Difference(Interval):
     """A mean paired difference over data sets with all that a decision about it needs.
 
     ``low``, ``high``: 95 % cluster interval; ``low_90``, ``high_90``: the one of the two one-sided
     tests; ``detectable``: see the module.
     """
 
-    mean: float
-    low: float
-    high: float
     low_90: float
     high_90: float
     detectable: float
-    n: int
-    clusters: int
-    wins: int
-    losses: int
 
     @property
     def exists(self) -> bool:
@@ -79,18 +74,9 @@ def compare_over_sets(values: pd.Series, *, seed: int = 0) -> Difference:
         low, low_90, high_90, high = np.percentile(draws, [2.5, 5.0, 95.0, 97.5])
         needed = stats.t.ppf(0.975, clusters - 1) + stats.t.ppf(0.8, clusters - 1)
         detectable = needed * draws.std()
-    return Difference(
-        mean=float(values.mean()),
-        low=float(low),
-        high=float(high),
-        low_90=float(low_90),
-        high_90=float(high_90),
-        detectable=float(detectable),
-        n=len(values),
-        clusters=clusters,
-        wins=int((values > 0).sum()),
-        losses=int((values < 0).sum()),
-    )
+    found = vars(interval_around(values, low, high))
+    more = {"low_90": low_90, "high_90": high_90, "detectable": detectable}
+    return Difference(**found, **{name: float(value) for name, value in more.items()})
 
 
 def signed_rank(values: pd.Series, *, seed: int = 0) -> dict[str, float]:
@@ -141,12 +127,8 @@ def rank_places(rows: pd.DataFrame, *, resamples: int = 4000, seed: int = 0) -> 
 def order_probability(rows: pd.DataFrame, better: str, worse: str, **options) -> float:
     """Probability that one method has the better average rank, resampled as in rank_places."""
     both = rank_places(rows[rows["method"].isin([better, worse])], **options)
-    return float(both.loc[better, 1] - 0.5 * _tie(both))
-
-
-def _tie(both: pd.DataFrame) -> float:
-    """Share of resamples in which both methods have place 1."""
-    return max(float(both[1].sum()) - 1.0, 0.0)
+    tie = max(float(both[1].sum()) - 1.0, 0.0)  # share of resamples in which both have place 1
+    return float(both.loc[better, 1] - 0.5 * tie)
 
 
 def comparison_of(rows: pd.DataFrame, first: str, second: str) -> Difference:

@@ -235,29 +235,24 @@ def heat_figure(tables: dict[str, pd.DataFrame], height: float = 3.6, **looks: A
     return draw
 
 
-def dumbbells(
-    ax: Axes, printed: pd.Series, here: pd.Series, *, labels: Sequence[str], colours: Sequence[str]
-) -> Axes:
-    """Printed (open) and measured (filled) values joined by a line, the first on top."""
-    place = np.arange(len(here))[::-1]
-    ax.hlines(place, printed, here, color="#bbbbbb", lw=1.4, zorder=1)
-    ax.scatter(printed, place, s=30, facecolors="none", edgecolors=colours, zorder=2)
-    ax.scatter(here, place, s=30, color=colours, zorder=3)
-    ax.set_yticks(place, labels)
-    ax.set_ylim(-0.7, len(here) - 0.3)
-    ax.grid(axis="y", visible=False)
-    return ax
-
-
 def dumbbell_figure(
     table: pd.DataFrame, xlabel: str, band: tuple[float, float] | None = None
 ) -> Draw:
-    """A drawing of the columns ``printed`` and ``here``; methods in the band are not told apart."""
+    """A drawing of the columns ``printed`` (open) and ``here`` (filled), joined, first on top.
+
+    Methods in the band are not told apart.
+    """
     colours = [colour_of(name) for name in table.index]
+    place = np.arange(len(table))[::-1]
 
     def draw(narrow: bool) -> Figure:
         figure, (ax,) = panels(1, narrow=narrow, height=0.3 * len(table) + 1.2)
-        dumbbells(ax, table["printed"], table["here"], labels=list(table.index), colours=colours)
+        ax.hlines(place, table["printed"], table["here"], color="#bbbbbb", lw=1.4, zorder=1)
+        ax.scatter(table["printed"], place, s=30, facecolors="none", edgecolors=colours, zorder=2)
+        ax.scatter(table["here"], place, s=30, color=colours, zorder=3)
+        ax.set_yticks(place, list(table.index))
+        ax.set_ylim(-0.7, len(table) - 0.3)
+        ax.grid(axis="y", visible=False)
         if band is not None:
             ax.axvspan(*band, color="#dddddd", lw=0, zorder=0)
             ax.annotate(
@@ -274,15 +269,22 @@ def dumbbell_figure(
 
 def dots_figure(off: pd.DataFrame, xlabel: str, far: float | None = None) -> Draw:
     """A drawing of one row of dots per column with its mean; dots beyond ``far`` are named."""
-    colours = [colour_of(name) for name in off.columns]
+    place = np.arange(off.shape[1])[::-1]
 
     def draw(narrow: bool) -> Figure:
         figure, (ax,) = panels(1, narrow=narrow, height=0.4 * off.shape[1] + 0.9)
-        rows_of_dots(ax, off, colours)
+        ax.axvline(0, color="#666666", lw=0.8)
+        for height, name in zip(place, off, strict=True):
+            dots = np.full(len(off), height)
+            ax.scatter(off[name], dots, s=18, color=colour_of(name), alpha=0.6)
+            ax.plot([off[name].mean()] * 2, [height - 0.3, height + 0.3], color="black", lw=2)
+        ax.set_yticks(place, off.columns)
+        ax.set_ylim(-0.6, off.shape[1] - 0.3)
+        ax.grid(axis="y", visible=False)
         ax.set_xlabel(xlabel)
         if far is not None:
             dots = off.melt(ignore_index=False)["value"]
-            places = np.repeat(np.arange(off.shape[1])[::-1], len(off))
+            places = np.repeat(place, len(off))
             known = dots.notna().to_numpy()
             names = dots.index.where(dots.abs() > far, "")
             name_points(ax, names[known], dots[known], places[known])
@@ -298,19 +300,6 @@ def key(ax: Axes, marker: str = "D") -> None:
         [], [], s=24, marker=marker, facecolors="none", edgecolors=GREY, label="printed"
     )
     ax.figure.legend(handles=[here, printed], loc="outside upper right", ncols=2)
-
-
-def rows_of_dots(ax: Axes, off: pd.DataFrame, colours: Sequence[str]) -> Axes:
-    """One row of dots per column, the first on top, with a bar at its mean."""
-    place = np.arange(off.shape[1])[::-1]
-    ax.axvline(0, color="#666666", lw=0.8)
-    for height, name, colour in zip(place, off, colours, strict=True):
-        ax.scatter(off[name], np.full(len(off), height), s=18, color=colour, alpha=0.6)
-        ax.plot([off[name].mean()] * 2, [height - 0.3, height + 0.3], color="black", lw=2)
-    ax.set_yticks(place, off.columns)
-    ax.set_ylim(-0.6, off.shape[1] - 0.3)
-    ax.grid(axis="y", visible=False)
-    return ax
 
 
 def name_points(ax: Axes, names: Iterable[str], x: Iterable[float], y: Iterable[float]) -> Axes:

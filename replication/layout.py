@@ -15,7 +15,8 @@ import numpy as np
 import pandas as pd
 
 from lpsvdd.datasets import catalogue
-from replication.results import read_record, read_table, results_folder
+from replication.results import read, read_record, results_folder
+from replication.tables import flags
 from replication.wording import number
 
 SHORT = {"FMNIST": "Fashion-MNIST", "led7digit": "LED 7 digit", "Delft pump": "Delft pump"}
@@ -68,7 +69,8 @@ def table_html(
     names = [escape(str(name or "")) for name in table.index.names]
     words = {column for column in table if any(map(_is_word, table[column]))}
     head = "".join(f'<th scope="col">{name}</th>' for name in names) + "".join(
-        f'<th scope="col"{_kind(name in words)}>{_breaking(name)}</th>' for name in table.columns
+        f'<th scope="col"{_kind(name in words)}>{escape(str(name)).replace("+", "+<wbr>")}</th>'
+        for name in table.columns  # a heading may break after a plus sign: CVXPY+Clarabel
     )
     lines = []
     for key, row in zip(table.index, table.itertuples(index=False), strict=True):
@@ -91,11 +93,6 @@ def table_html(
     if not fold:
         return body
     return f'<details class="table"><summary>{escape(label)}</summary>{body}</details>'
-
-
-def _breaking(name: object) -> str:
-    """A heading that may break after a plus sign: CVXPY+Clarabel."""
-    return escape(str(name)).replace("+", "+<wbr>")
 
 
 def _kind(word: bool) -> str:
@@ -158,7 +155,7 @@ def computed_here(name: str, rows: pd.DataFrame) -> str:
     """Sentence on rows that are shown and not stored; empty when all are."""
     path = results_folder() / f"{name}.csv"
     keys = ["dataset", "method", "trial", "auc", "seconds"]
-    known = len(rows[keys].merge(read_table(path)[keys])) if path.is_file() else 0
+    known = len(rows[keys].merge(read(path)[keys])) if path.is_file() else 0
     if known == len(rows):
         return ""
     return f"{known} of {len(rows)} rows shown are stored, the others computed here."
@@ -166,6 +163,5 @@ def computed_here(name: str, rows: pd.DataFrame) -> str:
 
 def flag_notes(rows: pd.DataFrame) -> str:
     """Markdown sentence on data sets whose rows rest on inferred data."""
-    flagged = rows[rows["flag"].fillna("") != ""][["dataset", "flag"]].drop_duplicates()
-    parts = [f"{name}: {FLAG_NOTES[flag]}" for name, flag in flagged.itertuples(index=False)]
+    parts = [f"{name}: {FLAG_NOTES[flag]}" for name, flag in flags(rows).items()]
     return f"† {'; '.join(parts)}." if parts else "No row shown here rests on inferred data."

@@ -26,13 +26,14 @@ from typing import Any
 import yaml
 
 from replication.findings import FACTS_TYPE
+from replication.runner import RunFailed
 from replication.wording import QuoteError, fill
 
 PUBLISHED = "published"
 """Profile without overrides: every notebook's own defaults."""
 
 
-class NotebookError(Exception):
+class NotebookError(RunFailed):
     """A notebook cannot be found, parameterised or executed; the message says why."""
 
 

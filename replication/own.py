@@ -25,8 +25,7 @@ import pandas as pd
 import yaml
 
 from lpsvdd import datasets
-from replication.methods import METHODS, Method, ScoredCell, SplitKernels
-from replication.methods.grids import Grid, grid
+from replication.methods import METHODS, Grid, Method, ScoredCell, SplitKernels, grid
 from replication.paper import METHOD_NAMES, SETTINGS
 
 
@@ -157,7 +156,6 @@ def _own_methods(text: str, own_grid: Grid | None) -> dict[str, Method]:
         setting: Method(
             name=kind.__name__,
             setting=setting,
-            make=partial(_make, kind),
             grid=own_grid,
             path=partial(own_path, kind, uses_labels and setting == "negatives"),
             origin=text,
@@ -186,12 +184,12 @@ def _load(text: str) -> type:
     return kind
 
 
-def _make(kind: type, params: dict[str, Any], seed: int = 0, **options: Any) -> Any:
+def _make(kind: type, params: dict[str, Any], seed: int = 0) -> Any:
     """A detector of a cell; its ``random_state``, if it has one, is the seed of the trial."""
     takes = inspect.signature(kind).parameters
     chance = {"random_state": seed} if "random_state" in takes else {}
     try:
-        return kind(**(chance | options | params))
+        return kind(**(chance | params))
     except TypeError as error:
         raise ValueError(f"{kind.__name__} does not take {params}: {error}") from error
 

@@ -4,8 +4,8 @@
 
 Every table is written by :func:`save_table`, so every record has the same form: the command that
 makes the table, the checksum of the file, the signature (whatever decides the numbers), and the
-versions and processor of the run. Every table is read by :func:`read`, which refuses a file that
-is not the one recorded.
+versions and processor of the run, without names of hosts, users or folders. Every table is read by
+:func:`read`, which refuses a file that is not the one recorded.
 """
 
 from __future__ import annotations
@@ -13,15 +13,20 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+import platform
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
 from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from replication.provenance import environment
 from replication.store import ResultsError, write_text
+
+PACKAGES = ("lpsvdd", "numpy", "scipy", "scikit-learn", "pandas", "joblib", "threadpoolctl")
 
 
 def results_folder() -> Path:
@@ -57,14 +62,6 @@ def read(table: str | Path) -> pd.DataFrame:
         )
     texts = {"flag": str, "params": str, "status": str}
     return pd.read_csv(BytesIO(content), dtype=texts).fillna(dict.fromkeys(texts, ""))
-
-
-read_table = read  # the name before; new code calls it read
-
-
-def stored_table(name: str, folder: Path | None = None) -> pd.DataFrame:
-    """A table by its name; the name before, new code calls :func:`read`."""
-    return read((results_folder() if folder is None else folder) / f"{name}.csv")
 
 
 def save_table(
@@ -103,11 +100,6 @@ def refuse_smaller(
         )
 
 
-def table_checksum(path: Path) -> str:
-    """SHA-256 of a table's file."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
 def record_path(table: Path) -> Path:
     """``pure.csv`` -> ``pure.provenance.json``."""
     return table.with_name(table.stem + ".provenance.json")
@@ -117,7 +109,7 @@ def write_record(table: Path, *, command: str, signature: dict[str, Any], **furt
     """Write the record that belongs to a table already written."""
     content = {
         "command": command,
-        "sha256": table_checksum(table),
+        "sha256": hashlib.sha256(table.read_bytes()).hexdigest(),
         "signature": signature,
         **environment(),
         **further,
@@ -137,3 +129,76 @@ def read_record(table: Path) -> dict[str, Any] | None:
     if not isinstance(record, dict):
         raise ResultsError(f"{path.name} is not the record of a table")
     return record
+
+
+# -- which code and machine made a table ----------------------------------------------------------
+
+
+def package_versions(names: Iterable[str] = PACKAGES) -> dict[str, str]:
+    """Installed versions; a package that is not installed is left out."""
+    found = {}
+    for name in names:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def processor() -> str:
+    """Model name of the processor, "unknown" where the system does not tell."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor() or "unknown"
+    for line in lines:
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return platform.processor() or "unknown"
+
+
+def git_commit() -> str:
+    """Commit of this checkout, "+changes" if the code of either package differs from it."""
+    here = Path(__file__).resolve().parents[1]
+
+    def git(*arguments: str) -> str:
+        done = subprocess.run(
+            ["git", "-C", str(here), *arguments], capture_output=True, text=True, check=True
+        )
+        return done.stdout.strip()
+
+    try:
+        commit = git("rev-parse", "HEAD")
+        changed = git(
+            "status", "--porcelain", "--untracked-files=no", "--", "lpsvdd", "replication"
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return commit + ("+changes" if changed else "")
+
+
+def blas_libraries() -> list[dict[str, Any]]:
+    """Name, version and architecture of the loaded BLAS libraries, without their paths."""
+    from threadpoolctl import threadpool_info
+
+    keep = ("internal_api", "version", "architecture")
+    found = [
+        {key: entry[key] for key in keep if key in entry}
+        for entry in threadpool_info()
+        if entry.get("user_api") == "blas"
+    ]
+    return [entry for i, entry in enumerate(found) if entry not in found[:i]]
+
+
+def environment() -> dict[str, Any]:
+    """Commit, date, versions and processor of this run, as a JSON-ready dictionary."""
+    return {
+        "git_commit": git_commit(),
+        "date": datetime.now(UTC).date().isoformat(),
+        "python": platform.python_version(),
+        "system": platform.system(),
+        "processor": processor(),
+        "cores": os.cpu_count(),
+        "packages": package_versions(),
+        "blas": blas_libraries(),
+    }

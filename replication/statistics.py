@@ -57,7 +57,8 @@ class Interval:
     losses: int
 
 
-def _around(values: pd.Series | np.ndarray, low: float, high: float) -> Interval:
+def interval_around(values: pd.Series | np.ndarray, low: float, high: float) -> Interval:
+    """The mean of the values between these ends, and how many are above and below zero."""
     return Interval(
         mean=float(values.mean()),
         low=float(low),
@@ -94,7 +95,7 @@ def cluster_interval(values: pd.Series, *, level: float = 0.95, seed: int = 0) -
     if len({cluster_of(name) for name in values.index}) > 1:
         tail = 50.0 * (1.0 - level)
         low, high = np.percentile(cluster_draws(values, RESAMPLES, seed), [tail, 100.0 - tail])
-    return _around(values, low, high)
+    return interval_around(values, low, high)
 
 
 def ranks(matrix: pd.DataFrame) -> pd.DataFrame:
@@ -158,7 +159,7 @@ def mean_interval(differences: ArrayLike, *, level: float = 0.95, seed: int = 0)
             rng=np.random.default_rng(seed),
         )
         low, high = found.confidence_interval
-    return _around(values, low, high)
+    return interval_around(values, low, high)
 
 
 def trial_matrix(rows: pd.DataFrame, value: str = "auc") -> pd.DataFrame:
@@ -196,9 +197,3 @@ def paired_differences(
         overall = cluster_interval(pd.Series(means, index=names), level=level, seed=seed)
         lines.append({"dataset": "all", **vars(overall)})
     return pd.DataFrame(lines)
-
-
-def paired_interval(rows: pd.DataFrame, first: str, second: str) -> Interval:
-    """Mean difference of two methods (or contestants) over data sets, each averaged over trials."""
-    matrix = trial_matrix(rows.rename(columns={"contestant": "method"}))
-    return cluster_interval((matrix[first] - matrix[second]).groupby("dataset").mean().dropna())

@@ -3,7 +3,7 @@
 One line per data set, one column per method, cells "mean ± sd" in percent over the trials
 (sd with n - 1). The best method of a line is marked, together with every method whose mean is
 the same after rounding to two decimals. ``comparison`` is the long form with the differences;
-``render`` makes text, Markdown or CSV of it.
+``render`` makes text of it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from replication.printed import printed_auc, printed_matrix, printed_ranks
 from replication.statistics import friedman, mean_matrix, ranks
 
 DECIMALS = 2
-FORMATS = ("text", "markdown", "csv")
 
 
 def method_label(name: str) -> str:
@@ -55,14 +54,14 @@ def flags(rows: pd.DataFrame) -> dict[str, str]:
     return {dataset: flag for dataset, flag in flagged.itertuples(index=False) if flag}
 
 
-def _cell(mean: float, sd: float, best: bool, bold: tuple[str, str]) -> str:
+def _cell(mean: float, sd: float, best: bool) -> str:
     if pd.isna(mean):
         return "–"
     text = f"{mean:.{DECIMALS}f}" + ("" if pd.isna(sd) else f" ± {sd:.{DECIMALS}f}")
-    return f"{bold[0]}{text}{bold[1]}" if best else text
+    return f"{text}*" if best else text
 
 
-def wide(rows: pd.DataFrame, setting: str, *, bold: tuple[str, str] = ("", "*")) -> pd.DataFrame:
+def wide(rows: pd.DataFrame, setting: str) -> pd.DataFrame:
     """Three lines per data set: here, printed, difference; one column per method."""
     table = comparison(rows, setting)
     flagged = flags(rows)
@@ -73,9 +72,9 @@ def wide(rows: pd.DataFrame, setting: str, *, bold: tuple[str, str] = ("", "*"))
         printed = {"data set": "", "": "printed"}
         difference = {"data set": "", "": "difference"}
         for cell in part.itertuples(index=False):
-            here[cell.method] = _cell(cell.auc_mean, cell.auc_sd, cell.best, bold)
+            here[cell.method] = _cell(cell.auc_mean, cell.auc_sd, cell.best)
             is_best = cell.printed_best is True
-            printed[cell.method] = _cell(cell.printed_mean, cell.printed_sd, is_best, bold)
+            printed[cell.method] = _cell(cell.printed_mean, cell.printed_sd, is_best)
             known = not pd.isna(cell.difference)
             difference[cell.method] = f"{cell.difference:+.{DECIMALS}f}" if known else "–"
         lines += [here, printed, difference]
@@ -83,45 +82,40 @@ def wide(rows: pd.DataFrame, setting: str, *, bold: tuple[str, str] = ("", "*"))
 
 
 def rank_table(rows: pd.DataFrame, setting: str) -> pd.DataFrame:
-    """Average ranks here, recomputed from the printed means, and as printed."""
-    columns = {"rank here": ranks(mean_matrix(rows).dropna()).mean()}
-    for label, corrected in (("from printed AUC", False), ("with 85.86", True)):
-        columns[label] = ranks(printed_matrix(setting, corrected=corrected)).mean()
-    columns["printed rank"] = printed_ranks(setting)
+    """Average ranks as printed, from the printed means, with the misprint corrected, and rerun."""
+    columns = {
+        "printed": printed_ranks(setting),
+        "from printed means": ranks(printed_matrix(setting)).mean(),
+    }
+    if setting == "negatives":
+        columns["with 85.86"] = ranks(printed_matrix(setting, corrected=True)).mean()
+    columns["rerun"] = ranks(mean_matrix(rows).dropna()).mean()
     return pd.DataFrame(columns).loc[list(dict.fromkeys(rows["method"]))]
 
 
-def grid(table: pd.DataFrame, form: str = "text") -> str:
-    """Lay out a table of texts with aligned columns, plain or in Markdown."""
-    layout = {"text": "simple", "markdown": "pipe"}[form]
-    return table.to_markdown(index=False, tablefmt=layout, disable_numparse=True)
+def _aligned(table: pd.DataFrame) -> str:
+    """A table of texts with aligned columns."""
+    return table.to_markdown(index=False, tablefmt="simple", disable_numparse=True)
 
 
-def render(rows: pd.DataFrame, setting: str, form: str = "text") -> str:
+def render(rows: pd.DataFrame, setting: str) -> str:
     """Whole page for one setting: the table, its flags and the ranks."""
-    if form not in FORMATS:
-        raise ValueError(f"format {form!r}: expected one of {', '.join(FORMATS)}")
-    if form == "csv":
-        return comparison(rows, setting).to_csv(index=False, float_format="%.4f")
-    bold = ("**", "**") if form == "markdown" else ("", "*")
-    table = grid(wide(rows, setting, bold=bold), form)
-    mark = "bold" if form == "markdown" else "*"
-    notes = [f"AUC in percent, mean ± sd over trials; {mark}: best of the line, ties included."]
+    notes = ["AUC in percent, mean ± sd over trials; *: best of the line, ties included."]
     notes += [f"† {dataset}: {flag}" for dataset, flag in flags(rows).items()]
-    page = [f"AUC, setting {setting}", "", table, "", *notes]
+    page = [f"AUC, setting {setting}", "", _aligned(wide(rows, setting)), "", *notes]
     complete = rows.groupby("dataset")["method"].nunique().eq(rows["method"].nunique()).sum()
     if complete >= 2 and rows["method"].nunique() >= 3:
-        page += ["", *_ranks(rows, setting, form)]
+        page += ["", *_ranks(rows, setting)]
     return "\n".join(page) + "\n"
 
 
-def _ranks(rows: pd.DataFrame, setting: str, form: str) -> list[str]:
+def _ranks(rows: pd.DataFrame, setting: str) -> list[str]:
     test = friedman(mean_matrix(rows).dropna())
     table = rank_table(rows, setting).map("{:.2f}".format).rename_axis("method").reset_index()
     return [
         f"Average ranks over {test.n_datasets} data sets (1 = best)",
         "",
-        grid(table, form),
+        _aligned(table),
         "",
         f"Friedman chi2 = {test.statistic:.1f}, p = {test.p_value:.2g}; "
         f"Iman–Davenport F = {test.iman_davenport:.1f}, p = {test.iman_davenport_p:.2g}.",

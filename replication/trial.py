@@ -170,11 +170,6 @@ def chosen(cells: Sequence[JudgedCell]) -> JudgedCell | None:
     return None if index is None else cells[index]
 
 
-def compact(params: dict[str, Any]) -> str:
-    """Parameters as JSON without blanks."""
-    return json.dumps(params, separators=(",", ":"))
-
-
 def outcome(cell: JudgedCell | None) -> dict[str, Any]:
     """The columns every table has of a chosen cell: test AUC, validation AUC, parameters."""
     if cell is None or cell.auc is None:
@@ -182,7 +177,7 @@ def outcome(cell: JudgedCell | None) -> dict[str, Any]:
     return {
         "auc": round(cell.auc, 4),
         "auc_val": round(cell.auc_val, 4),
-        "params": compact(cell.params),
+        "params": json.dumps(cell.params, separators=(",", ":")),
     }
 
 

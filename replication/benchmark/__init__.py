@@ -5,10 +5,9 @@ numbers that matter, ``plots`` draws it. See ``benchmarks/README.md`` for the co
 """
 
 from replication.benchmark.problems import GridCell, all_cells, make_problem
-from replication.benchmark.report import read, report, requirements
+from replication.benchmark.report import read, report
 from replication.benchmark.run import PROFILES, Profile, run
 
 __all__ = [
-    "PROFILES", "GridCell", "Profile", "all_cells", "make_problem", "read", "report",
-    "requirements", "run",
+    "PROFILES", "GridCell", "Profile", "all_cells", "make_problem", "read", "report", "run",
 ]  # fmt: skip

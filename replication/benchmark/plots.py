@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -101,7 +100,8 @@ def solved_map(table: pd.DataFrame, n: int, setting: str = "pure", narrow: bool 
                 run = own[np.isclose(own["p"], p) & np.isclose(own["c"], c)]["solved"].dropna()
                 if not run.empty:
                     share[i, j] = run.astype(float).mean()
-                    text = f"{int(run.sum())}/{len(run)}" if len(run) > 1 else _mark(run.iloc[0])
+                    mark = "✓" if run.iloc[0] else "×"
+                    text = f"{int(run.sum())}/{len(run)}" if len(run) > 1 else mark
                     ax.text(j, i, text, ha="center", va="center", color="white", fontsize=8)
         ax.imshow(share, cmap=colours, vmin=0.0, vmax=1.0, aspect="auto")
         solved, run = int(own["solved"].sum()), int(own["solved"].count())
@@ -113,26 +113,3 @@ def solved_map(table: pd.DataFrame, n: int, setting: str = "pure", narrow: bool 
     for ax in axes[:, 0]:
         ax.set_ylabel("p")
     return figure
-
-
-def _mark(solved: bool) -> str:
-    return "✓" if solved else "×"
-
-
-def save_all(table: pd.DataFrame, folder: str | Path) -> list[Path]:
-    """Write every figure of the table as SVG; returns the paths."""
-    import matplotlib.pyplot as plt
-
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    grid = table[table["experiment"] == "grid"]
-    written = []
-    for setting, rows in grid.groupby("setting", sort=False):
-        figures = {f"time-{setting}": time_against_n(table, setting)}
-        for n in sorted(rows["n"].unique()):
-            figures[f"solved-{setting}-{n}"] = solved_map(table, n, setting)
-        for name, figure in figures.items():
-            written.append(folder / f"{name}.svg")
-            figure.savefig(written[-1])
-            plt.close(figure)
-    return written

@@ -4,24 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from replication import results
-from replication.benchmark.contestants import (
-    CLARABEL,
-    COLD,
-    CVXPY_CONTESTANTS,
-    PATH,
-    SVM,
-    SVM_TIGHT,
-)
-from replication.benchmark.problems import all_cells
-from replication.paper import SETTINGS
+from replication.benchmark.contestants import COLD, CVXPY_CONTESTANTS, PATH, SVM, SVM_TIGHT
 
 CELL_COLUMNS = ["setting", "n", "p", "c", "c_neg"]
-REQUIRED_RATIOS = {50: 20.0, 350: 40.0, 1000: 25.0}
-LARGE = 1000  # the size at which costs in factorisations are asked for
 
 
 def read(path: str | Path) -> pd.DataFrame:
@@ -123,52 +111,6 @@ def memory(table: pd.DataFrame) -> pd.DataFrame:
     return rows.groupby(["n", "measured_as"], sort=False)["memory"].max().reset_index()
 
 
-def requirements(table: pd.DataFrame) -> pd.DataFrame:
-    """What the solver is required to reach, what was measured, and whether that is enough.
-
-    Sizes that a profile leaves out have no row.
-    """
-    found: list[tuple[str, float, float, bool]] = []
-    counts = certified(table).set_index(["setting", "n", "contestant"])["solved"]
-    for (setting, n, contestant), solved in counts.items():
-        if contestant in (COLD, PATH):
-            wanted = len(all_cells(setting))
-            found.append(
-                (f"certified cells, {setting}, n = {n}, {contestant}", wanted, solved, True)
-            )
-    by_n = ratios(table).query("contestant == @CLARABEL").set_index("n")
-    for n, wanted in REQUIRED_RATIOS.items():
-        if n in by_n.index:
-            found.append((f"{CLARABEL} / ours, n = {n}", wanted, by_n.loc[n, "cold"], True))
-            found.append((f"{CLARABEL} / path, n = {n}", 2 * wanted, by_n.loc[n, "path"], True))
-    by_cost = costs(table).set_index(["setting", "n"])
-    for setting in SETTINGS:
-        if (setting, LARGE) in by_cost.index:
-            row = by_cost.loc[(setting, LARGE)]
-            where = f"{setting}, n = {LARGE}"
-            found.append((f"Cholesky units, median, {where}", 15, row["cholesky_median"], False))
-            found.append((f"Cholesky units, worst, {where}", 40, row["cholesky_worst"], False))
-            found.append((f"iterations, median, {where}", 12, row["iterations_median"], False))
-    for (setting, n), ratio in by_cost["path_over_cold"].items():
-        if setting == "pure":
-            found.append((f"path / cold, 40 cells, n = {n}", 0.5, ratio, False))
-    for row in memory(table).itertuples():
-        if row.n >= LARGE:
-            name = f"memory in n x n doubles, {row.measured_as}, n = {row.n}"
-            found.append((name, 5, row.memory, False))
-    result = pd.DataFrame(found, columns=["quantity", "required", "measured", "at_least"])
-    enough = np.where(
-        result["at_least"],
-        result["measured"] >= result["required"],
-        result["measured"] <= result["required"],
-    )
-    result["required"] = [
-        f"{'>=' if least else '<='} {value:g}"
-        for least, value in zip(result["at_least"], result["required"], strict=True)
-    ]
-    return result.drop(columns="at_least").assign(met=enough)
-
-
 def report(table: pd.DataFrame) -> str:
     """Everything above as text."""
     counts = certified(table)
@@ -185,7 +127,6 @@ def report(table: pd.DataFrame) -> str:
         f"p = 1, against {SVM} and {SVM_TIGHT}": at_p_one(table),
         "What contestants claim and what the referee finds": disagreements(table),
         "Peak memory": memory(table),
-        "Requirements": requirements(table),
     }
     text = [
         f"{environment['cpu']}, {environment['threads']} thread, {environment['platform']}, "

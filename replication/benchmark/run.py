@@ -32,8 +32,7 @@ from replication.benchmark.problems import (
     sample_cells,
 )
 from replication.paper import SETTINGS
-from replication.provenance import package_versions, processor
-from replication.results import read_record, write_record
+from replication.results import package_versions, processor, read_record, write_record
 from replication.store import ResultsError
 
 SOLVED_GAP = 1e-6
@@ -107,13 +106,11 @@ def run(
     profile: str | Profile = "quick",
     output: str | Path = "results/benchmark.csv",
     *,
-    resume: bool = False,
     progress: bool = True,
 ) -> Path:
     """Measure everything in the profile; rows are written as they come.
 
-    With ``resume`` the rows already in ``output`` are kept and not measured again (their column
-    ``started`` tells the runs apart); otherwise the file is written anew.
+    One run makes a whole table: rows of two runs would compare two states of a machine.
     """
     plan = PROFILES[profile] if isinstance(profile, str) else profile
     path = Path(output)
@@ -125,25 +122,20 @@ def run(
             f"{name!r} does not replace: write to another file with --output"
         )
     path.parent.mkdir(parents=True, exist_ok=True)
-    done = _keys(path) if resume and path.exists() else set()
-    measurements = [
-        one for one in _measurements(plan) if not done.issuperset(_measurement_keys(one))
-    ]
+    measurements = list(_measurements(plan))
     environment = describe_environment()
     with (
-        path.open("a" if done else "w", newline="") as file,
+        path.open("w", newline="") as file,
         who.Worker() as worker,
         tqdm(measurements, unit="measurement", mininterval=1.0, disable=not progress) as bar,
     ):
         writer = csv.DictWriter(file, COLUMNS)
-        if not done:
-            writer.writeheader()
+        writer.writeheader()
         units: dict[tuple[int, str], float] = {}
         for one in bar:
             bar.set_postfix_str(f"n = {one.n}", refresh=False)
             for row in _measure(one, worker, units, plan.limits[one.n]):
-                if _key(row) not in done:
-                    writer.writerow(row | environment)
+                writer.writerow(row | environment)
             file.flush()
     write_record(
         path,
@@ -259,8 +251,15 @@ def _row(
         "repeats": answer.repeats,
         "memory": answer.memory,
     }
-    key = dict(zip(KEY, _cell_key(one, cell), strict=True))
-    return key | {name: _plain(value) for name, value in measured.items()}
+    values = ("", "", "") if cell is None else cell
+    key = (
+        one.experiment,
+        one.contestant,
+        one.setting,
+        one.n,
+        *("" if v is None else v for v in values),
+    )
+    return dict(zip(KEY, key, strict=True)) | {n: _plain(value) for n, value in measured.items()}
 
 
 def _plain(value: Any) -> Any:
@@ -268,25 +267,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return "" if np.isnan(value) else f"{value:.6g}"
     return value
-
-
-def _cell_key(one: Measurement, cell: GridCell | None) -> tuple[Any, ...]:
-    p, c, c_neg = ("", "", "") if cell is None else cell
-    c_neg = "" if c_neg is None else c_neg
-    return (one.experiment, one.contestant, one.setting, one.n, p, c, c_neg)
-
-
-def _measurement_keys(one: Measurement) -> set[tuple[str, ...]]:
-    return {tuple(map(str, _cell_key(one, cell))) for cell in one.cells or (None,)}
-
-
-def _key(row: dict[str, Any]) -> tuple[str, ...]:
-    return tuple(str(row[name]) for name in KEY)
-
-
-def _keys(path: Path) -> set[tuple[str, ...]]:
-    with path.open(newline="") as file:
-        return {_key(row) for row in csv.DictReader(file)}
 
 
 def describe_environment() -> dict[str, Any]:

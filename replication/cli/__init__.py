@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import io
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
+from typing import Any
 
 import typer
 
-from lpsvdd.cli import assemble
+from lpsvdd.cli import _errors, assemble
 
 
 def build() -> typer.Typer:
@@ -26,3 +30,26 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):  # a console of Windows has no letter for all
             stream.reconfigure(errors="replace")
     build()()
+
+
+@contextmanager
+def sentences(kept: str = "nothing was kept") -> Iterator[None]:
+    """Expected errors in one sentence and exit code 1, warnings in one line each.
+
+    ``kept`` is what Ctrl-C says: how to go on.
+    """
+    from replication.runner import RunFailed
+
+    def show(message: Warning | str, *details: Any, **more: Any) -> None:
+        typer.echo(f"warning: {message}", err=True)
+
+    with _errors.sentences(), warnings.catch_warnings():
+        warnings.showwarning = show
+        try:
+            yield
+        except RunFailed as error:  # one line a task, or a traceback: too much for a sentence
+            typer.echo(f"error: {error}", err=True)
+            raise typer.Exit(1) from None
+        except KeyboardInterrupt:
+            typer.echo(f"\nstopped; {kept}", err=True)
+            raise typer.Exit(130) from None  # 128 + SIGINT, as shells have it

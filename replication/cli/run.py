@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from replication.cli._errors import sentences
+from replication.cli import sentences
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,14 +38,6 @@ class Backend(StrEnum):
 
     joblib = "joblib"
     dask = "dask"
-
-
-class Form(StrEnum):
-    """How a table is written."""
-
-    text = "text"
-    markdown = "markdown"
-    csv = "csv"
 
 
 def _settings(setting: Setting) -> list[str]:
@@ -150,7 +142,10 @@ def run(
     from replication.backends import make_backend
     from replication.protocol import Options
 
-    with sentences(folder):
+    kept = "nothing was kept; with --folder NAME a stopped run goes on where it was"
+    if folder is not None:
+        kept = f"finished tasks are in {folder}: the same command goes on from there"
+    with sentences(kept):
         if source is not None:
             from replication import anomaly_sets
 
@@ -233,7 +228,7 @@ def _paper(setting: str, asked: Asked, compare: bool) -> bool:
 
     from replication import experiment as experiments
     from replication.paper import TRIALS
-    from replication.results import refuse_smaller, save_table
+    from replication.results import read, refuse_smaller, save_table
 
     start = time.perf_counter()
     extra = asked.methods[setting]
@@ -269,7 +264,16 @@ def _paper(setting: str, asked: Asked, compare: bool) -> bool:
     if asked.own:
         typer.echo("\n".join(_unit_norm_hint(setting, table, count, asked)))
     typer.echo(f"{setting}: {len(table)} rows in {seconds:.1f} s")
-    return _agreement(rerun[~rerun["dataset"].isin(asked.own)], setting) if compare else True
+    if not compare:
+        return True
+    again = experiments.compare(read(setting), rerun[~rerun["dataset"].isin(asked.own)])
+    typer.echo(
+        f"{setting}: {again.within} of {again.rows} rows within {experiments.TOLERANCE} AUC points "
+        f"of results/{setting}.csv ({100 * again.share:.2f} %)"
+    )
+    if not again.others.empty:
+        typer.echo(again.others.to_string(index=False))
+    return again.share >= experiments.REQUIRED_SHARE
 
 
 def _unit_norm_hint(setting: str, table: pd.DataFrame, trials: int, asked: Asked) -> list[str]:
@@ -296,21 +300,6 @@ def _unit_norm_hint(setting: str, table: pd.DataFrame, trials: int, asked: Asked
             text += ". The unit norm hurts here: --no-unit-norm leaves it out"
         lines.append(text)
     return lines
-
-
-def _agreement(table: pd.DataFrame, setting: str) -> bool:
-    """Compare with the committed table, list what differs, and say whether enough agrees."""
-    from replication import experiment as experiments
-    from replication.results import read
-
-    found = experiments.compare(read(setting), table)
-    typer.echo(
-        f"{setting}: {found.within} of {found.rows} rows within {experiments.TOLERANCE} AUC points "
-        f"of results/{setting}.csv ({100 * found.share:.2f} %)"
-    )
-    if not found.others.empty:
-        typer.echo(found.others.to_string(index=False))
-    return found.share >= experiments.REQUIRED_SHARE
 
 
 def _study(name: str, asked: Asked) -> None:
@@ -341,7 +330,6 @@ def _study(name: str, asked: Asked) -> None:
 
 def tables(
     setting: Annotated[Setting, typer.Option(help="Which experiment.")] = Setting.both,
-    form: Annotated[Form, typer.Option("--format", help="Layout.")] = Form.text,
     results: Annotated[
         Path | None, typer.Option(help="Folder with pure.csv and negatives.csv.")
     ] = None,
@@ -360,7 +348,7 @@ def tables(
             if dataset:
                 ids = [datasets.find(name).id for name in dataset]
                 rows = rows[rows["dataset"].isin(ids)]
-            typer.echo(layout.render(rows, one, form.value))
+            typer.echo(layout.render(rows, one))
 
 
 def register(app: typer.Typer) -> None:

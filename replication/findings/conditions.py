@@ -15,7 +15,7 @@ from replication.evidence import as_table, compare, comparison_of, weighed
 from replication.findings import Finding, finding
 from replication.findings.same_range import LP
 from replication.paper import EXPONENTS
-from replication.statistics import cluster_interval, mean_interval, mean_matrix, paired_interval
+from replication.statistics import cluster_interval, mean_interval, mean_matrix
 from replication.studies.ranges import TARGETS, label
 from replication.wording import worded
 
@@ -97,9 +97,9 @@ def choice_of_p(rows: pd.DataFrame) -> Finding:
     means = mean_matrix(rows)
     best = int(table["mean"].argmax())
     facts = {
-        "two": worded(paired_interval(rows, TUNED, TWO)),
+        "two": worded(comparison_of(rows, TUNED, TWO)),
         "best_fixed": table.index[best],
-        "best_fixed_diff": worded(paired_interval(rows, fixed[best], TUNED)),
+        "best_fixed_diff": worded(comparison_of(rows, fixed[best], TUNED)),
         "hindsight": worded(mean_interval(means[fixed].max(axis=1) - means[TUNED])),
     }
     return Finding("", facts, table)

@@ -7,8 +7,6 @@ intervals (95 %) resample whole clusters of tasks from one source.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import pandas as pd
 
 from lpsvdd.selection._search import WIDTHS
@@ -34,28 +32,11 @@ LIKELIHOOD, SUM = "likelihood", "artificial outliers + likelihood"
 MORE_ON_SEEN = 0.1  # points of regret on the sets seen before that a new default may cost: rule 5
 
 
-@dataclass(frozen=True)
-class Robustness:
-    """A mean over tasks in other ways: clusters count once; the ends when one is left out."""
-
-    by_cluster: float
-    lowest: float
-    lowest_without: str
-    highest: float
-    highest_without: str
-
-
-def robustness(values: pd.Series) -> Robustness:
-    """How much a mean over tasks (the index) rests on single clusters and on their sizes."""
+def robustness(values: pd.Series) -> tuple[float, pd.Series]:
+    """A mean over tasks (the index) in other ways: clusters count once; each cluster left out."""
     clusters = pd.Series([cluster_of(name) for name in values.index], index=values.index)
     without = pd.Series({one: values[clusters != one].mean() for one in clusters.unique()})
-    return Robustness(
-        by_cluster=float(values.groupby(clusters).mean().mean()),
-        lowest=float(without.min()),
-        lowest_without=str(without.idxmin()),
-        highest=float(without.max()),
-        highest_without=str(without.idxmax()),
-    )
+    return float(values.groupby(clusters).mean().mean()), without
 
 
 def lead(rows: pd.DataFrame, other: str, own: str = OWN) -> pd.Series:
@@ -143,23 +124,23 @@ def fresh(
     pairs = {"nn": (NEIGHBOURS, OWN), "svm": (SVM, OWN), "defaults": (SVM, DEFAULTS)}
     for (key, (other, own)), holds in zip(pairs.items(), decided, strict=True):
         values = lead(rows, other, own)
-        other_ways = robustness(values)
+        by_cluster, without = robustness(values)
         facts |= {
             f"over_{key}": worded(cluster_interval(values)),
             f"rule_{key}": "holds" if holds else "does not hold",
-            f"{key}_by_cluster": signed(other_ways.by_cluster),
-            f"{key}_lowest": signed(other_ways.lowest),
-            f"{key}_highest": signed(other_ways.highest),
+            f"{key}_by_cluster": signed(by_cluster),
+            f"{key}_lowest": signed(without.min()),
+            f"{key}_highest": signed(without.max()),
         }
     nn, svm = lead(rows, NEIGHBOURS), lead(rows, SVM)
-    rests = robustness(lost[SUM] - lost[CHOSEN])
+    _, without = robustness(lost[SUM] - lost[CHOSEN])
     facts |= {
         "wins_nn": int((nn > 0).sum()),
         "nn_largest": worded(cluster_interval(in_reading(nn, keel.LARGEST))),
         "svm_largest": worded(cluster_interval(in_reading(svm, keel.LARGEST))),
         "svm_smallest": worded(cluster_interval(in_reading(svm, keel.SMALLEST))),
-        "sum_without": rests.highest_without,
-        "sum_highest": signed(rests.highest),
+        "sum_without": str(without.idxmax()),
+        "sum_highest": signed(without.max()),
     }
     short = {CHOSEN: "default", LIKELIHOOD: "likelihood", SUM: "sum", RANDOM: "random"}
     for name, key in (short | {ALWAYS: "always"}).items():

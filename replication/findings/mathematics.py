@@ -180,7 +180,7 @@ def weighting_keeps_linearity(exponent: float = 1.0) -> Finding:
     return Finding(verdict, {"excess": abs(excess)})
 
 
-ON_SURFACE = 1e-8  # of a row that copies a training row on the surface only rounding is seen
+ON_SURFACE = 1e-8  # beyond it a row counts as outside: one that copies a training row does not
 
 
 @finding()
@@ -192,6 +192,10 @@ def rejection_against_acceptance(
     Rates on the test rows of one split per data set, threshold R^2. Holds when the two rates move
     in opposite directions at every step in which both move; partly when at most of them. ``flip``
     counts the outliers rejected instead, which must move the same way.
+
+    Few steps move both rates, so one row decides between "holds" and "partly": a test row of D12
+    copies a training row on the surface. It counts as inside for every ``ON_SURFACE`` from 1e-10 to
+    1e-5 (13 of 14 steps); below, rounding says on which side it lies, and 13 of 13 steps are left.
     """
     trades = cells = 0
     ends = []

@@ -13,7 +13,7 @@ from replication.findings import Finding, finding
 from replication.layout import in_order
 from replication.printed import printed_matrix
 from replication.protocol import Task, auc
-from replication.statistics import mean_interval, mean_matrix, paired_interval
+from replication.statistics import mean_interval, mean_matrix
 from replication.tables import method_label
 from replication.trial import prepare
 from replication.wording import signed, worded
@@ -77,7 +77,7 @@ def outlier_gain(contest: pd.DataFrame, pure: pd.DataFrame, negatives: pd.DataFr
     ).mean()
     facts = {
         "found": worded(found),
-        "tables": worded(paired_interval(tables, "lp-SVDD-", "lp-SVDD")),
+        "tables": worded(comparison_of(tables, "lp-SVDD-", "lp-SVDD")),
         "stated": signed(stated),
         "up": found.wins,
         "down": found.losses,

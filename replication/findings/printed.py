@@ -130,13 +130,12 @@ def distinct_tables() -> Finding:
                 shared.append((name, other))
     related = {name for pair in shared for name in pair}
     groups = len(SIZES) - len(related) + len({cluster_of(name) for name in related})
-    pairs = ", ".join(f"{one} and {two}" for one, two in sorted(shared, key=_numbers))
+    pairs = ", ".join(
+        f"{one} and {two}"
+        for one, two in sorted(shared, key=lambda p: [int(name[1:]) for name in p])
+    )
     facts = {"distinct": groups, "total": len(SIZES), "pairs": pairs}
     return Finding("holds" if groups == len(SIZES) else "holds partly", facts)
-
-
-def _numbers(pair: tuple[str, str]) -> tuple[int, int]:
-    return int(pair[0][1:]), int(pair[1][1:])
 
 
 @finding()

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -26,8 +27,7 @@ from replication.experiment import paper_methods
 from replication.figures import colour_of
 from replication.findings import Finding, finding
 from replication.layout import set_label
-from replication.methods import Method
-from replication.methods.grids import grid
+from replication.methods import Method, grid
 from replication.paper import COSTS, EXPONENTS, TRIALS
 from replication.statistics import (
     Friedman,
@@ -242,16 +242,9 @@ def table_gain(pure: pd.DataFrame, negatives: pd.DataFrame) -> Finding:
     names = {"lp": "ℓp-SVDD", "l1": "ℓ1-SVDD", "l2": "ℓ2-SVDD", "knfst": "KNFST"}
     facts = {}
     for key, name in names.items():
-        facts[key] = worded(_Line(table.loc[name]))
+        facts[key] = worded(SimpleNamespace(**table.loc[name]))
         facts[f"{key}_printed"] = signed(table.loc[name, "printed"])
     return Finding("", facts, table)
-
-
-class _Line:
-    """A line of a table of intervals as an object with the same names."""
-
-    def __init__(self, line: pd.Series) -> None:
-        self.mean, self.low, self.high, self.n = (line[k] for k in ("mean", "low", "high", "n"))
 
 
 # -- tables below the figures -----------------------------------------------------------------
@@ -292,15 +285,8 @@ def by_method(table: pd.DataFrame) -> pd.DataFrame:
 
 def rank_lines(table: Rerun) -> pd.DataFrame:
     """Average ranks: printed, from the printed means, corrected, rerun."""
-    columns = {
-        "printed": printed.printed_ranks(table.setting),
-        "from printed means": friedman(printed.printed_matrix(table.setting)).ranks,
-    }
-    if table.setting == "negatives":
-        corrected = printed.printed_matrix(table.setting, corrected=True)
-        columns["with 85.86"] = friedman(corrected).ranks
-    columns["rerun"] = table.ranks
-    return pd.DataFrame(columns).loc[table.methods].rename(index=method_label)
+    shown = tables.rank_table(table.rows, table.setting)
+    return shown.loc[table.methods].rename(index=method_label)
 
 
 def test_lines(table: Rerun) -> pd.DataFrame:

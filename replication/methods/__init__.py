@@ -4,52 +4,63 @@
     method = METHODS["pure", "l1-SVDD"]                 # or "negatives", "l1-SVDD-"
     cells = method.run(kernels)                         # every cell of the paper's grid
     cells = method.path(kernels, [{"nu": 0.1}])         # of another
-    estimator = method.make({"C": 0.1})                 # the scikit-learn estimator of one cell
 
 Setting "pure" (positives only): GP, KPCA, KNFST, P-SVDD, DW-SVDD, GL-SVDD, l1-SVDD, l2-SVDD,
 lp-SVDD; reference: "kernel mean". Setting "negatives" (labelled negatives too): KNFST-, P-SVDD-,
 DW-SVDD-, GL-SVDD-, l1-SVDD-, l2-SVDD-, lp-SVDD-; references: "mean difference" and "SVM".
 
-``grids`` holds the parameter values (plain data), ``paths`` solves a whole grid on one kernel
-matrix. Everything here is a module-level function or a partial of one, so a `Method` can be sent
-to another process.
+A grid holds the paper's p and c for the SVDD family, and for the methods whose grid the paper does
+not give (GP, KPCA, the neighbour counts) the values that follow from their literature. Which score
+the paper's GP uses is not stated: the grid takes the mean (see `GaussianProcessOCC`). Which weight
+function P-SVDD has could not be verified: its variants are offered to validation as if they were a
+parameter. The order of a grid decides between cells that tie on validation: the first one wins.
+
+Everything here is a module-level function or a partial of one, so a `Method` can be sent to another
+process.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from itertools import product
+from typing import Any, Literal
 
 import numpy as np
 
-from lpsvdd._base import KernelOneClass
-from lpsvdd.baselines import KNFST, GaussianProcessOCC, KernelMean, KernelPCAOCC
-from lpsvdd.estimators import LpSVDD
-from lpsvdd.weighted import WeightedLpSVDD
 from lpsvdd.weights import sample_weights
 from replication.methods import paths
-from replication.methods.core import Method, Params, ScoredCell, SplitKernels
-from replication.methods.grids import GRIDS
-from replication.references import KernelMeanDifference, KernelSVM
+from replication.methods.paths import Params, ScoredCell, SplitKernels
+from replication.paper import COSTS, EXPONENTS
 
-__all__ = ["METHODS", "Method", "ScoredCell", "SplitKernels", "kernel_weights"]
+__all__ = ["METHODS", "Method", "ScoredCell", "SplitKernels", "grid", "kernel_weights"]
 
-
-def construct(estimator: type[KernelOneClass], params: Params, **options: Any) -> KernelOneClass:
-    """Estimator of a cell; a parameter of the grid overrides an option."""
-    return estimator(**(options | params))
+Grid = list[Params]
 
 
-def construct_weighted(
-    weighting: str, own: tuple[str, ...], params: Params, **options: Any
-) -> WeightedLpSVDD:
-    """Weighted SVDD of a cell: the weighting's own parameters are handed on as a dict."""
-    costs = {name: value for name, value in params.items() if name not in own}
-    of_weights = {name: params[name] for name in own}
-    return WeightedLpSVDD(
-        **({"p": 1.0} | options | costs), weighting=weighting, weighting_params=of_weights
-    )
+@dataclass(frozen=True)
+class Method:
+    """A named method in one setting ("pure": positives only; "negatives": y holds both labels).
+
+    ``path(kernels, grid)`` solves a whole grid on one kernel and gives one `ScoredCell` per entry,
+    in order. ``origin`` is the class of a user's own method.
+    """
+
+    name: str
+    setting: Literal["pure", "negatives"]
+    grid: Sequence[Params]
+    path: Callable[[SplitKernels, Sequence[Params]], list[ScoredCell]]
+    origin: str = ""
+
+    def run(self, kernels: SplitKernels) -> list[ScoredCell]:
+        """Solve the grid."""
+        return self.path(kernels, self.grid)
+
+
+def grid(**axes: Any) -> Grid:
+    """All combinations of the axes, the last one varying fastest."""
+    return [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
 
 
 def kernel_weights(weighting: str, kernels: SplitKernels, **parameters: Any) -> np.ndarray:
@@ -57,42 +68,36 @@ def kernel_weights(weighting: str, kernels: SplitKernels, **parameters: Any) -> 
     return sample_weights(weighting, kernels.K, kernels.y, kernels.X, **parameters)
 
 
-def _weighted(weighting: str, *own: str) -> tuple[Callable, Callable]:
-    return (
-        partial(construct_weighted, weighting, own),
-        partial(paths.svdd_path, weigh=partial(kernel_weights, weighting), own=own),
-    )
+def _weighted(weighting: str, **own: tuple) -> tuple[Callable, dict[str, tuple]]:
+    weigh = partial(kernel_weights, weighting)
+    return partial(paths.svdd_path, weigh=weigh, own=tuple(own)), own
 
 
-# (how to make the estimator of a cell, how to solve a whole grid); the family of the paper's
-# two tables first, each entry serving a method with and without labelled negatives.
-_FAMILY: dict[str, tuple[Callable, Callable]] = {
-    "P-SVDD": _weighted("position", "variant"),
-    "DW-SVDD": _weighted("density", "k"),
-    "GL-SVDD": _weighted("global-local", "k", "lam"),
-    "l1-SVDD": (partial(construct, LpSVDD, p=1.0), partial(paths.svdd_path, p=1.0)),
-    "l2-SVDD": (partial(construct, LpSVDD, p=2.0), partial(paths.svdd_path, p=2.0)),
-    "lp-SVDD": (partial(construct, LpSVDD), paths.svdd_path),
+# How to solve a grid, and its own axes; the costs come after them, with negatives a pair of costs.
+_FAMILY: dict[str, tuple[Callable, dict[str, tuple]]] = {
+    "P-SVDD": _weighted("position", variant=("linear", "minmax", "exp")),
+    "DW-SVDD": _weighted("density", k=(3, 5, 7, 10, 15)),
+    "GL-SVDD": _weighted("global-local", k=(3, 5, 7, 10), lam=(0.0, 0.25, 0.5, 0.75, 1.0)),
+    "l1-SVDD": (partial(paths.svdd_path, p=1.0), {}),
+    "l2-SVDD": (partial(paths.svdd_path, p=2.0), {}),
+    "lp-SVDD": (paths.svdd_path, {"p": EXPONENTS}),
 }
-_IMPLEMENTATIONS: dict[tuple[str, str], tuple[Callable, Callable]] = {
-    ("pure", "GP"): (partial(construct, GaussianProcessOCC), paths.gp_path),
-    ("pure", "KPCA"): (partial(construct, KernelPCAOCC), paths.kpca_path),
-    ("pure", "KNFST"): (partial(construct, KNFST), paths.knfst_path),
-    **{("pure", name): pair for name, pair in _FAMILY.items()},
-    ("pure", "kernel mean"): (partial(construct, KernelMean), paths.mean_path),
-    ("negatives", "KNFST-"): (partial(construct, KNFST), paths.knfst_path),
-    **{("negatives", f"{name}-"): pair for name, pair in _FAMILY.items()},
-    ("negatives", "mean difference"): (partial(construct, KernelMeanDifference), paths.mean_path),
-    ("negatives", "SVM"): (partial(construct, KernelSVM), paths.svm_path),
+_PURE: dict[str, tuple[Callable, Grid]] = {
+    "GP": (paths.gp_path, grid(criterion=("mean",), noise=(1e-4, 1e-3, 1e-2, 1e-1, 1.0))),
+    "KPCA": (paths.kpca_path, grid(n_components=(0, 1, 2, 3, 5, 10, 20, 40))),
+    "KNFST": (paths.knfst_path, [{}]),
+    **{name: (path, grid(**own, C=COSTS)) for name, (path, own) in _FAMILY.items()},
+    "kernel mean": (paths.mean_path, [{}]),
+}
+_NEGATIVES: dict[str, tuple[Callable, Grid]] = {
+    "KNFST-": (paths.knfst_path, grid(variant=("A",))),
+    **{f"{n}-": (path, grid(**own, C=COSTS, C_neg=COSTS)) for n, (path, own) in _FAMILY.items()},
+    "mean difference": (paths.mean_path, grid(lam=(0.0, 0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0))),
+    "SVM": (paths.svm_path, grid(C=(1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3))),
 }
 
 METHODS: dict[tuple[str, str], Method] = {
-    (setting, name): Method(
-        name=name,
-        setting=setting,
-        make=make,
-        grid=GRIDS[setting, name],
-        path=path,
-    )
-    for (setting, name), (make, path) in _IMPLEMENTATIONS.items()
+    (setting, name): Method(name, setting, cells, path)  # type: ignore[arg-type]
+    for setting, known in (("pure", _PURE), ("negatives", _NEGATIVES))
+    for name, (path, cells) in known.items()
 }

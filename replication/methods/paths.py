@@ -11,22 +11,60 @@ Every path gives one `ScoredCell` per grid entry, in the order of the grid.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
+from sklearn.svm import SVC
 
 from lpsvdd.baselines.gaussian_process import Spectrum, normality
 from lpsvdd.baselines.knfst import null_space
 from lpsvdd.baselines.kpca import Components
 from lpsvdd.kernels import squared_distances
 from lpsvdd.solver import Solution, solve_path
-from replication.methods.core import Params, ScoredCell, SplitKernels
-from replication.protocol import CERTIFIED_RESOLUTION
-from replication.references import KernelSVM, difference_coefficients
+from replication.protocol import CERTIFIED_RESOLUTION, RESOLUTION
 
+Params = dict[str, Any]
 _FULL = 1e-9  # a sum of upper bounds this close to 1 is 1: then exactly one alpha is feasible
-_SVM_GAP = 1e-3  # LIBSVM stops on a KKT violation of 1e-6, which costs C = 1e3 this much
+_SVM_TOLERANCE, _SVM_GAP = 1e-6, 1e-3  # a KKT violation that LIBSVM leaves costs C = 1e3 this much
+
+
+@dataclass(frozen=True)
+class SplitKernels:
+    """One training kernel and the kernel rows to score; inputs are preprocessed already.
+
+    ``K`` (n, n), ``y`` (n,) of +1 and -1, ``K_eval`` (m, n), ``diag`` (n,), ``diag_eval`` (m,), and
+    the training inputs ``X`` (n, d), or None where only kernels exist: then distances come from K.
+    ``X_eval`` (m, d) and ``seed`` serve methods that know nothing of kernels.
+    """
+
+    K: np.ndarray
+    y: np.ndarray
+    K_eval: np.ndarray
+    diag: np.ndarray
+    diag_eval: np.ndarray
+    X: np.ndarray | None = None
+    X_eval: np.ndarray | None = None
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class ScoredCell:
+    """One cell of a grid, solved.
+
+    ``scores`` (m,): higher = more normal; None where the cell has no solution. ``gap``: relative
+    duality gap of iterative methods, NaN for closed forms. ``status``: "optimal" (certified),
+    "not-converged" (scores are there, the gap says how far off), "closed form", "as fitted" (a
+    method that has no certificate), or "infeasible".
+    ``resolution``: the relative difference below which two scores mean the same.
+    """
+
+    params: Params
+    scores: np.ndarray | None
+    gap: float = float("nan")
+    status: str = "closed form"
+    resolution: float = RESOLUTION
 
 
 def closed_form(grid: Iterable[Params], scores: Iterable[np.ndarray]) -> list[ScoredCell]:
@@ -50,10 +88,15 @@ def centre_cell(kernels: SplitKernels, beta: np.ndarray, **params: Any) -> Score
 
 
 def mean_path(kernels: SplitKernels, grid: Sequence[Params]) -> list[ScoredCell]:
-    """Kernel mean (no parameter) and difference of kernel means (lam)."""
-    centres = [difference_coefficients(kernels.y, params.get("lam", 0.0)) for params in grid]
+    """Distance to m_+ - lam · m_-, the kernel means of positives and negatives.
+
+    Without lam it is the kernel mean. The difference is no method of the paper: the simplest way
+    to use labelled negatives (Schölkopf and Smola 2002, section 1.2), a floor for the others.
+    """
+    positive = kernels.y > 0
+    plus, minus = positive / positive.sum(), ~positive / max((~positive).sum(), 1)
     return [
-        centre_cell(kernels, beta, **params) for beta, params in zip(centres, grid, strict=True)
+        centre_cell(kernels, plus - params.get("lam", 0.0) * minus, **params) for params in grid
     ]
 
 
@@ -105,18 +148,23 @@ def knfst_path(kernels: SplitKernels, grid: Sequence[Params]) -> list[ScoredCell
 
 
 def svm_path(kernels: SplitKernels, grid: Sequence[Params]) -> list[ScoredCell]:
-    """Supervised SVM, one run of LIBSVM a cell; the gap (P - D)/(1 + |P|) is computed here."""
+    """Two-class SVM, positives against negatives; the gap (P - D)/(1 + |P|) is computed here.
+
+    No method of the paper, and a ceiling: it assumes that future outliers resemble the labelled
+    ones, which no one-class method does.
+    """
     cells = []
     for params in grid:
-        machine = KernelSVM(kernel="precomputed", contamination=None, **params)
-        machine.fit(kernels.K, kernels.y)
-        beta = machine.dual_coef_
+        machine = SVC(kernel="precomputed", tol=_SVM_TOLERANCE, **params).fit(kernels.K, kernels.y)
+        beta = np.zeros(len(kernels.y))
+        beta[machine.support_] = machine.dual_coef_[0]
+        intercept = float(machine.intercept_[0])
         values = kernels.K @ beta
-        hinge = np.maximum(1.0 - kernels.y * (values + machine.intercept_), 0.0)
+        hinge = np.maximum(1.0 - kernels.y * (values + intercept), 0.0)
         primal = 0.5 * beta @ values + params["C"] * hinge.sum()
         gap = float((primal - np.abs(beta).sum() + 0.5 * beta @ values) / (1.0 + abs(primal)))
         status = "optimal" if gap <= _SVM_GAP else "not-converged"
-        scores = machine.score_samples(kernels.K_eval, diag=kernels.diag_eval)
+        scores = np.einsum("ij,j->i", kernels.K_eval, beta) + intercept
         cells.append(ScoredCell(params, scores, gap, status))
     return cells
 

@@ -21,8 +21,7 @@ from replication.protocol import Task
 from replication.results import read, read_record, results_folder, save_table
 from replication.runner import HasKey, run
 from replication.store import differences
-from replication.studies.common import VariantTask
-from replication.studies.study import STUDIES, Study
+from replication.studies.study import STUDIES, Study, VariantTask
 
 __all__ = ["STUDIES", "Study", "run_study", "save_study"]
 

@@ -17,13 +17,11 @@ import numpy as np
 
 from lpsvdd.openset import OpenSetClassifier
 from lpsvdd.plots import fraction
-from replication.methods import ScoredCell, SplitKernels, kernel_weights
-from replication.methods.grids import grid
+from replication.methods import ScoredCell, SplitKernels, grid, kernel_weights
 from replication.methods.paths import svdd_path
-from replication.protocol import Options, Task, auc, split, trial_seed
+from replication.protocol import Options, auc, split, trial_seed
 from replication.store import Row
-from replication.studies.common import VariantTask, contestant_rows
-from replication.studies.study import study
+from replication.studies.study import VariantTask, contestant_rows, study, variants
 from replication.trial import Trial, judge, load_split_data, prepare_rows
 
 # -- weights ----------------------------------------------------------------------------------
@@ -42,16 +40,6 @@ TRAININGS = ("clean", "with outliers")
 WEIGHT_PARAMETERS = {
     "weightings": WEIGHTINGS, "ps": PS, "nus": NUS, "costs": COSTS, "share": SHARE_OUTLIERS,
 }  # fmt: skip
-
-
-def weight_tasks(names: list[str], trials: int) -> list[VariantTask]:
-    """Every split, once clean and once with outliers."""
-    return [
-        VariantTask(Task(name, "pure", trial), training, Options(unit_norm=False))
-        for name in names
-        for trial in range(trials)
-        for training in TRAININGS
-    ]
 
 
 def unlabelled_outliers(item: VariantTask) -> Trial:
@@ -79,7 +67,7 @@ def weighted_cells(kernels: SplitKernels, weighting: str, p: float) -> list[Scor
 
 @study(
     "Do sample weights help at any p, with clean training data and with outliers in them?",
-    tasks=weight_tasks,
+    tasks=partial(variants, of=dict.fromkeys(TRAININGS, Options(unit_norm=False))),
     names=("D2", "D3", "D7", "D8", "D11", "D17"),
     trials=5,
     parameters=WEIGHT_PARAMETERS,

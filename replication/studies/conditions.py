@@ -19,11 +19,19 @@ from lpsvdd.solver import solve_path
 from replication.methods import ScoredCell, SplitKernels
 from replication.methods.paths import centre_cell
 from replication.paper import EXPONENTS
-from replication.protocol import Task, split, trial_seed
+from replication.protocol import DEFAULTS, Task, split, trial_seed
 from replication.store import Row
-from replication.studies.common import VariantTask, contestant_rows, mean_cell, paper_path
 from replication.studies.ranges import FOUR, label, share_costs, share_path
-from replication.studies.study import FRESH, splits, study
+from replication.studies.study import (
+    FRESH,
+    VariantTask,
+    contestant_rows,
+    mean_cell,
+    paper_path,
+    splits,
+    study,
+    variants,
+)
 from replication.trial import Trial, judge, load_split_data, prepare, prepare_rows
 
 CONTAMINATION = (0.05, 0.1, 0.2)
@@ -37,16 +45,6 @@ CONDITIONS = (
     *(f"tails {t:g}" for t in TAILS),
 )
 PARAMETERS = {"conditions": CONDITIONS, "fractions": FRACTIONS, "four": FOUR, "p": EXPONENTS}
-
-
-def condition_tasks(names: list[str], trials: int) -> list[VariantTask]:
-    """Every condition on every split."""
-    return [
-        VariantTask(Task(name, "pure", trial), condition)
-        for name in names
-        for trial in range(FRESH, FRESH + trials)
-        for condition in CONDITIONS
-    ]
 
 
 def changed(variant: VariantTask) -> Trial | None:
@@ -108,7 +106,7 @@ def fewer(trial: Trial, cells: list[ScoredCell], fraction: float) -> tuple[Trial
 
 @study(
     "Under which conditions does p matter?",
-    tasks=condition_tasks,
+    tasks=partial(variants, of=dict.fromkeys(CONDITIONS, DEFAULTS), first=FRESH),
     trials=8,
     parameters=PARAMETERS,
 )

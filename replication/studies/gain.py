@@ -13,8 +13,7 @@ from lpsvdd.solver import solve_path
 from replication.paper import COSTS, EXPONENTS
 from replication.protocol import Task
 from replication.store import Row
-from replication.studies.common import contestant_rows, is_feasible, paper_path
-from replication.studies.study import GRID, study
+from replication.studies.study import GRID, contestant_rows, is_feasible, paper_path, study
 from replication.trial import judge, prepare
 
 SUPPORT_LEVEL = 1e-6

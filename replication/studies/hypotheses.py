@@ -23,8 +23,7 @@ from replication.methods.paths import centre_cell, svdd_path
 from replication.paper import COSTS, EXPONENTS, SETTINGS
 from replication.protocol import Task
 from replication.store import Row
-from replication.studies.common import VariantTask, contestant_rows
-from replication.studies.study import FRESH, splits, study
+from replication.studies.study import FRESH, VariantTask, contestant_rows, splits, study
 from replication.trial import chosen, judge, outcome, prepare
 
 DENSITIES = (

@@ -30,8 +30,7 @@ from replication.methods.paths import centre_cell
 from replication.paper import COSTS, EXPONENTS
 from replication.protocol import Task
 from replication.store import Row
-from replication.studies.common import contestant_rows, mean_cell
-from replication.studies.study import GRID, splits, study
+from replication.studies.study import GRID, contestant_rows, mean_cell, splits, study
 from replication.trial import judge, prepare
 
 WIDE_EXPONENTS = (8 / 7, 3 / 2, 2.0, 5.0)

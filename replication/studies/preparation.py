@@ -15,8 +15,7 @@ from replication.experiment import paper_methods, signature
 from replication.methods import METHODS, Method
 from replication.protocol import DEFAULTS, Options, Task
 from replication.store import Row
-from replication.studies.common import VariantTask
-from replication.studies.study import study
+from replication.studies.study import VariantTask, study
 from replication.trial import chosen, judge, outcome, prepare
 
 VARIANTS: dict[str, Options] = {

@@ -24,8 +24,7 @@ from replication.methods.paths import centre_cell
 from replication.paper import COSTS, EXPONENTS
 from replication.protocol import Task
 from replication.store import Row
-from replication.studies.common import contestant_rows
-from replication.studies.study import FRESH, splits, study
+from replication.studies.study import FRESH, contestant_rows, splits, study
 from replication.trial import judge, prepare
 
 WEIGHTINGS = {"P-SVDD": "position", "DW-SVDD": "density", "GL-SVDD": "global-local"}

@@ -29,14 +29,12 @@ from functools import partial
 import numpy as np
 
 from lpsvdd.solver import Solution, solve_path
-from replication.methods import METHODS, ScoredCell, SplitKernels
-from replication.methods.grids import grid
+from replication.methods import METHODS, ScoredCell, SplitKernels, grid
 from replication.methods.paths import centre_cell
 from replication.paper import COSTS, EXPONENTS
 from replication.protocol import Task
 from replication.store import Row
-from replication.studies.common import contestant_rows, mean_cell, paper_path
-from replication.studies.study import FRESH, splits, study
+from replication.studies.study import FRESH, contestant_rows, mean_cell, paper_path, splits, study
 from replication.trial import judge, prepare
 
 SHARES = tuple(k / 32 for k in range(32))

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -169,20 +168,18 @@ DATA_SETTINGS = ((1.0, 0.1), (4 / 3, 0.1), (2.0, 0.1))
 MOST, ASIDE, SLACK, LEVEL = 500, 0.2, 0.03, 0.99
 
 
-def parameters() -> dict[str, Any]:
-    """What decides the numbers of the data-set table beside the job's code."""
-    return {
-        "settings": [list(one) for one in DATA_SETTINGS], "most": MOST, "aside": ASIDE,
-        "slack": SLACK, "level": LEVEL, "beta": BETA, "master_seed": MASTER_SEED,
-        "false_alarms": FALSE_ALARMS, "lower_end": "strictly outside, 1e-13",
-    }  # fmt: skip
+PARAMETERS = {
+    "settings": DATA_SETTINGS, "most": MOST, "aside": ASIDE, "slack": SLACK, "level": LEVEL,
+    "beta": BETA, "master_seed": MASTER_SEED, "false_alarms": FALSE_ALARMS,
+    "lower_end": "strictly outside, 1e-13",
+}  # fmt: skip
 
 
 @study(
     "Does the interval for the risk of rejection agree with held-out targets?",
     name="rejection_datasets",
     trials=20,
-    parameters=parameters(),
+    parameters=PARAMETERS,
 )
 def datasets_job(task: Task) -> list[Row]:
     """One random half of the targets trains, the other measures the rejection rate.

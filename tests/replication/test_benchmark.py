@@ -24,15 +24,14 @@ from replication.benchmark import (
     scale,
 )
 from replication.benchmark import contestants as who
-from replication.benchmark.plots import save_all, solved_map, time_against_n
-from replication.benchmark.problems import p1_cells, sample_cells
+from replication.benchmark.plots import solved_map, time_against_n
+from replication.benchmark.problems import sample_cells
 from replication.benchmark.report import (
     certified,
     costs,
     disagreements,
     memory,
     ratios,
-    requirements,
 )
 from replication.benchmark.run import (
     COLUMNS,
@@ -40,10 +39,9 @@ from replication.benchmark.run import (
     Measurement,
     _row,
     certified_gap,
-    describe_environment,
 )
 from replication.cli import build
-from replication.paper import COSTS, EXPONENTS, SETTINGS
+from replication.paper import COSTS, SETTINGS
 
 TINY = Profile(
     sizes=(12,),
@@ -67,13 +65,6 @@ def table_path(tmp_path_factory):
 @pytest.fixture(scope="module")
 def table(table_path):
     return read(table_path)
-
-
-def test_the_grid_is_the_papers():
-    assert len(EXPONENTS) == 10 and len(COSTS) == 4
-    assert EXPONENTS[0] == 32 / 31 and EXPONENTS[-1] == 20.0
-    assert len(all_cells("pure")) == 40 and len(all_cells("negatives")) == 160
-    assert all(12 * cell.c > 1.0 for cell in p1_cells(12))
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
@@ -202,28 +193,12 @@ def test_summaries_of_a_small_table_by_hand():
     claims = disagreements(table).set_index("contestant")
     assert claims.loc[who.CLARABEL, "claimed_not_solved"] == 1
     assert memory(table)["memory"].tolist() == [4.5]
-    met = requirements(table).set_index("quantity")["met"]
-    assert met["CVXPY+Clarabel / ours, n = 50"] and met["CVXPY+Clarabel / path, n = 50"]
-    assert met["path / cold, 40 cells, n = 50"]
-    assert not met["certified cells, pure, n = 50, lpsvdd"]  # two cells are not forty
 
 
 def test_report_names_every_part(table):
     text = report(table)
-    for part in ("Cells solved / run", "40/40", "160/160", "Peak memory", "Requirements"):
+    for part in ("Cells solved / run", "40/40", "160/160", "Peak memory"):
         assert part in text
-
-
-def test_resume_measures_only_what_is_missing(table_path, tmp_path):
-    lines = table_path.read_text().splitlines(keepends=True)
-    missing = next(k for k, line in enumerate(lines) if line.startswith(f"grid,{who.COLD},"))
-    copy = tmp_path / "part.csv"
-    kept = "".join(lines[:missing] + lines[missing + 1 :])
-    copy.write_text(kept)
-    run(TINY, copy, resume=True, progress=False)
-    assert copy.read_text().startswith(kept)
-    added = copy.read_text()[len(kept) :].splitlines()
-    assert [line.split(",")[:7] for line in added] == [lines[missing].split(",")[:7]]
 
 
 def test_a_contestant_that_hangs_is_stopped_and_the_next_one_still_runs():
@@ -240,19 +215,7 @@ def test_a_contestant_that_hangs_is_stopped_and_the_next_one_still_runs():
     assert set(multiprocessing.active_children()) <= before
 
 
-def test_environment_names_versions_but_no_host_or_folder():
-    import os
-    import platform
-
-    text = " ".join(map(str, describe_environment().values()))
-    assert "numpy" in text and "clarabel" in text
-    assert platform.node() not in text and os.getcwd() not in text
-
-
-def test_figures(table, tmp_path):
-    paths = save_all(table[table["setting"] == "negatives"], tmp_path)
-    assert [p.name for p in paths] == ["time-negatives.svg", "solved-negatives-12.svg"]
-    assert all(p.stat().st_size > 1000 for p in paths)
+def test_figures(table):
     assert {line.get_label() for line in time_against_n(table).axes[0].containers} >= {who.COLD}
     titles = [ax.get_title() or ax.get_title("left") for ax in solved_map(table, 12).axes]
     assert f"{who.COLD}\n40 of 40" in titles and f"{who.SCS}\n0 of 0" in titles
@@ -264,7 +227,7 @@ def test_command_line(table_path, tmp_path):
     runner = CliRunner()
     shown = runner.invoke(build(), ["bench", "--report", "--output", str(table_path)])
     assert shown.exit_code == 0, shown.output
-    assert "Requirements" in shown.output
+    assert "Peak memory" in shown.output
     assert runner.invoke(build(), ["bench", "--profile", "huge"]).exit_code != 0
     missing = ["bench", "--report", "--output", str(tmp_path / "none.csv")]
     assert runner.invoke(build(), missing).exit_code != 0

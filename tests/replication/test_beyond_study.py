@@ -9,11 +9,11 @@ import pytest
 
 from lpsvdd import LpSVDD, WeightedLpSVDD
 from replication.protocol import Options, Task, split
-from replication.studies import beyond
-from replication.studies.common import VariantTask
+from replication.studies import STUDIES, beyond
+from replication.studies.study import VariantTask
 from replication.trial import load_split_data
 
-CLEAN, DIRTY = beyond.weight_tasks(["D7"], 1)
+CLEAN, DIRTY = STUDIES["weighted_exponents"].tasks(["D7"], 1)
 
 
 def test_outliers_join_the_training_rows_without_their_label() -> None:

@@ -219,16 +219,11 @@ def test_tracked_notebooks_have_parameters_a_title_and_no_outputs(source):
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
-def test_a_reader_sees_what_is_done_and_what_can_be_changed(source):
+def test_a_reader_sees_what_is_done_and_every_figure_has_alternative_text(source):
     for cell in nbformat.read(source, as_version=4).cells:
         tags = cell.metadata.get("tags", [])
         assert "hide-input" not in tags or "\n" in cell.source, f"a bar for one line: {cell.source}"
         assert "parameters" not in tags or tags == ["parameters"], "parameters stand in view"
-
-
-@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
-def test_every_figure_has_alternative_text(source):
-    for cell in nbformat.read(source, as_version=4).cells:
         if cell.cell_type == "code" and ("plt.show()" in cell.source or "mystnb" in cell.metadata):
             options = cell.metadata.get("mystnb", {})
             assert options.get("image", {}).get("alt"), cell.source[:80]

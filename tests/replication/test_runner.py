@@ -263,7 +263,7 @@ import signal, sys, time
 from dataclasses import dataclass
 import typer
 from replication.backends import Dask, Local
-from replication.cli._errors import sentences
+from replication.cli import sentences
 from replication.runner import run
 
 @dataclass(frozen=True)
@@ -281,7 +281,7 @@ if __name__ == "__main__":
     folder, backend = sys.argv[1:]
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
     try:
-        with sentences(folder):
+        with sentences(f"finished tasks are in {folder}"):
             run(square, [Toy(i) for i in range(8)], folder=folder, progress=False,
                 backend=eval(backend), signature={"options": {"unit_norm": True}, "version": "1"})
     except typer.Exit as stopped:
@@ -315,8 +315,7 @@ def test_a_stopped_run_goes_on_and_ends_with_the_same_table(
         if end == signal.SIGINT:  # as a terminal does: to the workers too
             os.killpg(process.pid, end)
             assert process.wait(60) == 130
-            hint = f"finished tasks are in {folder}: the same command goes on"
-            assert hint in (tmp_path / "said").read_text()
+            assert f"stopped; finished tasks are in {folder}" in (tmp_path / "said").read_text()
         else:
             process.kill()
             assert process.wait(60) == -end
@@ -421,12 +420,12 @@ def test_dask_that_is_absent_or_does_not_start_gets_a_sentence(
         make_backend("dask", 1)
 
 
-def test_ctrl_c_without_a_folder_says_what_would_have_kept_the_tasks(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_ctrl_c_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("replication.cli.run._paper", interrupted)
     done = CliRunner().invoke(build(), ["run", "--dataset", "D7"])
     assert done.exit_code == 130 and "with --folder NAME" in done.stderr
+    done = CliRunner().invoke(build(), ["run", "--dataset", "D7", "--folder", str(tmp_path)])
+    assert "the same command goes on from there" in done.stderr

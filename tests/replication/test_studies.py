@@ -14,7 +14,7 @@ from replication import studies
 from replication.methods import METHODS, SplitKernels
 from replication.paper import COSTS, EXPONENTS
 from replication.protocol import Task
-from replication.studies import STUDIES, common, gain, general_solvers, negatives, preparation
+from replication.studies import STUDIES, gain, general_solvers, negatives, preparation, study
 from replication.trial import chosen_row, judge, prepare
 
 PURE = Task("D1", "pure", 0)
@@ -30,7 +30,7 @@ def test_the_papers_grid_agrees_with_the_main_methods() -> None:
     trial = prepare(Task("D7", "pure", 1))
     for ps, name in ((EXPONENTS, "lp-SVDD"), ([1.0], "l1-SVDD")):
         expected = chosen_row(judge(trial, METHODS["pure", name].run(trial.kernels)))
-        found = chosen_row(judge(trial, common.paper_path(trial.kernels, ps)))
+        found = chosen_row(judge(trial, study.paper_path(trial.kernels, ps)))
         assert found["auc"] == pytest.approx(expected["auc"], abs=0.05)
 
 

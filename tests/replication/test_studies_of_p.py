@@ -12,7 +12,7 @@ from lpsvdd.solver import solve
 from replication.paper import COSTS, EXPONENTS
 from replication.protocol import Task
 from replication.studies import STUDIES, conditions, hypotheses, radius_rule, ranges, relabelling
-from replication.studies.common import VariantTask, mean_cell
+from replication.studies.study import VariantTask, mean_cell
 from replication.trial import judge, prepare
 
 PURE = Task("D1", "pure", 0)
@@ -63,24 +63,22 @@ def test_common_range_contains_what_its_names_say():
     )
 
 
-@pytest.mark.parametrize(
-    "name, exponents", [("lp, 40 cells", EXPONENTS), ("p = 1, 4 shares", (1.0,))]
-)
-def test_four_cells_are_spread_from_the_hard_ball_to_the_mean(name, exponents):
+def test_four_cells_are_spread_from_the_hard_ball_to_the_mean():
     """Chosen again by hand among the first, thirteenth, twenty-sixth and last cell."""
     for number in range(3):
         task = Task("D7", "pure", number)
         rows = {row["contestant"]: row for row in ranges.common_range(task)}
         trial = prepare(task)
-        cells = [
-            cell
-            for p in exponents
-            for cell in judge(trial, ranges.share_path(trial.kernels, p))
-            if cell.params["cell"] in (0, 12, 25, 39)
-        ]
-        best = max(cells, key=lambda cell: cell.auc_val)
-        assert rows[name]["auc_val"] == round(best.auc_val, 4)
-        assert rows[name]["auc"] == round(best.auc, 4)
+        for name, exponents in (("lp, 40 cells", EXPONENTS), ("p = 1, 4 shares", (1.0,))):
+            cells = [
+                cell
+                for p in exponents
+                for cell in judge(trial, ranges.share_path(trial.kernels, p))
+                if cell.params["cell"] in (0, 12, 25, 39)
+            ]
+            best = max(cells, key=lambda cell: cell.auc_val)
+            assert rows[name]["auc_val"] == round(best.auc_val, 4)
+            assert rows[name]["auc"] == round(best.auc, 4)
 
 
 def test_support_vectors_above_p_1_are_the_points_outside():
@@ -93,7 +91,7 @@ def test_support_vectors_above_p_1_are_the_points_outside():
 
 def test_relabelling_finds_an_l1_model_that_is_itself():
     """The hard ball and the mean are l1 models: cells that reach them correlate perfectly."""
-    task = relabelling.relabelling_tasks(["D7"], 1)[1]
+    task = STUDIES["relabelling"].tasks(["D7"], 1)[1]
     table = pd.DataFrame(relabelling.relabelling(task)).set_index(["p", "c"])
     assert len(table) == 40 + len(relabelling.CONTROL)
     assert table.loc[(1.0323, 1e-3), "correlation"] > 0.9999

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from io import StringIO
-
 import pandas as pd
 import pytest
 
@@ -56,27 +54,17 @@ def test_a_row_without_auc_is_a_dash() -> None:
     assert summary(rows).set_index(["dataset", "method"]).loc[("D1", "l1-SVDD"), "trials"] == 0
 
 
-@pytest.mark.parametrize("form", ["text", "markdown"])
-def test_pages_hold_table_flags_and_ranks(form: str) -> None:
-    page = render(as_rows("negatives"), "negatives", form)
-    assert "85.86 ± 10.37" in page
-    assert "† D4: inferred" in page
-    assert "Friedman chi2" in page
-    assert ("**100.00 ± 0.00**" in page) == (form == "markdown")
-
-
-def test_csv_can_be_read_back() -> None:
-    text = render(as_rows("pure"), "pure", "csv")
-    assert len(pd.read_csv(StringIO(text))) == 180
-    with pytest.raises(ValueError, match="expected one of"):
-        render(as_rows("pure"), "pure", "html")
+def test_pages_hold_table_flags_and_ranks() -> None:
+    page = render(as_rows("negatives"), "negatives")
+    for text in ("85.86 ± 10.37", "† D4: inferred", "Friedman chi2", "100.00 ± 0.00*"):
+        assert text in page
 
 
 def test_rank_table_shows_the_correction() -> None:
     table = rank_table(as_rows("negatives"), "negatives")
-    assert table.loc["DW-SVDD-", "from printed AUC"] == pytest.approx(4.45)
+    assert table.loc["DW-SVDD-", "from printed means"] == pytest.approx(4.45)
     assert table.loc["DW-SVDD-", "with 85.86"] == pytest.approx(4.20)
-    assert table.loc["DW-SVDD-", "rank here"] == pytest.approx(4.20)
+    assert table.loc["DW-SVDD-", "rerun"] == pytest.approx(4.20)
 
 
 def test_one_data_set_gives_a_page_without_ranks() -> None:

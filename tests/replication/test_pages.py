@@ -1,16 +1,20 @@
-"""What the pages with results share: labels, tables, provenance, figures of intervals."""
+"""What the pages share and show: labels, tables, runs, figures, cards, the interactive figure."""
 
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
+import sys
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 
-from replication import figures, layout
+from lpsvdd.datasets import load
+from lpsvdd.solver import certify
+from replication import catalogue_page, figures, interactive, layout
 from replication.evidence import as_table, compare
 from replication.findings.rerun import Rerun, full_tables
 from replication.tables import method_label
@@ -151,3 +155,122 @@ def test_names_of_close_points_do_not_overlap():
     for i, one in enumerate(boxes):
         for other in boxes[:i]:
             assert not one.shrunk(0.9, 0.9).overlaps(other)
+
+
+# -- figures at two widths, in the notebook and in the built book -----------------------------
+
+
+def draw(*, narrow):
+    figure, axes = figures.panels(2, narrow=narrow, height=2.0)
+    for ax in axes:
+        ax.set_title("narrow" if narrow else "wide")
+    return figure
+
+
+@pytest.fixture
+def two_widths(root):
+    spec = importlib.util.spec_from_file_location("two_widths", root / "book/_ext/two_widths.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["two_widths"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_panels_stand_in_a_row_or_in_a_column():
+    wide, narrow = draw(narrow=False), draw(narrow=True)
+    assert tuple(wide.get_size_inches()) == (figures.WIDE, 2.0)
+    assert tuple(narrow.get_size_inches()) == (figures.NARROW, 4.0)
+
+
+def test_book_takes_the_narrow_drawing_out_again(two_widths, tmp_path):
+    path = tmp_path / "a.svg"
+    path.write_text(figures.both_widths(draw))
+    page = '<p><img alt="x" src="a.svg" /></p>'
+    changed = two_widths.IMAGE.sub(lambda match: two_widths.picture(match, tmp_path), page)
+    assert changed == (
+        '<p><picture><source media="(max-width: 600px)" srcset="a-narrow.svg">'
+        '<img alt="x" src="a.svg" /></picture></p>'
+    )
+    assert figures.MARK not in path.read_text() and "</svg>" in path.read_text()
+    narrow = (tmp_path / "a-narrow.svg").read_text()
+    height, width = (
+        float(narrow.split(f'{name}="')[1].split("pt")[0]) for name in ("height", "width")
+    )
+    assert height > width
+
+
+def test_a_figure_of_one_width_stays_as_it_is(two_widths, tmp_path):
+    (tmp_path / "b.svg").write_text("<svg></svg>")
+    page = '<img src="b.svg">'
+    assert two_widths.IMAGE.sub(lambda match: two_widths.picture(match, tmp_path), page) == page
+    assert [path.name for path in tmp_path.iterdir()] == ["b.svg"]
+
+
+# -- the interactive figure -------------------------------------------------------------------
+
+
+def page():
+    return interactive.page_data(
+        interactive.start_points(3), checked_ps=[1.0, 4 / 3], checked_cs=[0.05, 0.5]
+    )
+
+
+def test_page_survives_json_and_is_small():
+    text = json.dumps(page())
+    data = json.loads(text)
+    assert len(text) < 100_000
+    p, c, width = data["start"]
+    assert (data["ps"][p], data["cs"][c], data["widths"][width]) == (1.0, 0.1, 1.0)
+
+
+def test_checks_belong_to_the_points_as_the_page_has_them():
+    data = page()
+    K, _ = interactive.kernel(np.array(data["sets"]["one cloud"]))
+    for cell in data["checks"]:
+        found = certify(K, p=cell["p"], c=cell["c"], alpha=np.array(cell["alpha"]))
+        assert 0.0 <= found.gap + 1e-9 <= 1e-5
+        assert found.radius_sq == pytest.approx(cell["radius_sq"], abs=1e-4)
+
+
+def test_few_enough_points_for_the_browser():
+    assert all(10 <= len(X) <= 150 for X in interactive.start_points(1).values())
+
+
+def test_figure_holds_its_data():
+    html = interactive.figure_html({"a": [1]})
+    assert '<script type="application/json">{"a":[1]}</script>' in html
+
+
+# -- the page on data sets --------------------------------------------------------------------
+
+
+def test_what_the_paper_prints_otherwise_is_shown():
+    table = catalogue_page.comparison()
+    assert len(table) == 20
+    differing = table[table["printed"] != "the same"]
+    assert "D5" in differing.index and differing.loc["D5", "printed"] == "336 / 133 / 64"
+
+
+def test_views_are_centred_and_of_unit_length_where_they_say_so():
+    (plain, y), (unit, _) = catalogue_page.two_views(load("D7"), max_points=1000)
+    assert plain.shape == unit.shape == (178, 2) and set(y) == {-1, 1}
+    np.testing.assert_allclose(plain.mean(axis=0), 0.0, atol=1e-9)
+    assert np.linalg.norm(unit, axis=1).max() < 2.0 < np.linalg.norm(plain, axis=1).max()
+
+
+def test_every_set_has_a_card_and_a_picture_only_where_asked():
+    text = catalogue_page.cards(["D7"], max_points=20)
+    assert text.count("<details") == 20
+    assert text.count("<img") == 2
+    assert "may not be redistributed" in text
+
+
+def test_heat_map_writes_values_and_leaves_missing_cells_empty():
+    ax = figures.heat_map([[1.0, np.nan], [3.0, 4.0]], ps=[8 / 7, 2], cs=[0.1, 1])
+    assert sorted(text.get_text() for text in ax.texts) == ["1.0", "3.0", "4.0"]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["8/7", "2"]
+
+
+def test_heat_map_refuses_a_wrong_shape():
+    with pytest.raises(ValueError, match="expected"):
+        figures.heat_map(np.ones((2, 3)), ps=[1, 2], cs=[1, 2])
