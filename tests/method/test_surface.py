@@ -176,7 +176,7 @@ def test_a_weight_counts_copies(p, gamma):
 def test_weights_below_one_are_no_counts():
     X = np.random.default_rng(7).normal(size=(80, 2))
     small = LpSVDD(p=1.0).fit(X, sample_weight=np.full(80, 0.01))
-    assert small.offset_ == pytest.approx(LpSVDD(p=1.0).fit(X).offset_, abs=1e-7)
+    assert small.offset_ == pytest.approx(LpSVDD(p=1.0).fit(X).offset_, abs=5e-6)
 
 
 def test_the_origin_does_not_matter():
