@@ -172,3 +172,13 @@ def test_the_gap_at_radius_zero_is_no_smaller_than_it_is():
         dual = alpha @ K.diagonal() - alpha @ K @ alpha / alpha.sum() - (1.0 - 1.0 / p) * alpha @ d
         assert found.gap > 1e-6
         assert found.gap == pytest.approx((primal - dual) / primal, rel=1e-6)
+
+
+@pytest.mark.slow
+def test_a_polynomial_with_as_many_negatives_ends_on_the_road_for_many_points():
+    """The working set of p = 10 on labels without any structure once went on for ever."""
+    X = np.random.default_rng(0).normal(size=(2_001, 10))
+    y = np.where(np.arange(len(X)) % 2 == 0, 1, -1)
+    model = LpSVDD(p=10.0, C=1.4, kernel="poly").fit(X, y)
+    assert model.solver_ == "working-set" and model.status_ == "optimal"
+    assert model.n_iter_ < 200
