@@ -11,7 +11,7 @@ from sklearn.ensemble import IsolationForest
 from sklearn.neighbors import LocalOutlierFactor
 from sklearn.preprocessing import StandardScaler
 
-from lpsvdd import LpSVDD, LpSVDDCV, bounds, plots
+from lpsvdd import LpSVDD, LpSVDDCV, bounds
 from lpsvdd.baselines import KNFST, GaussianProcessOCC, KernelMean, KernelPCAOCC
 from lpsvdd.bounds import error_bound, rejection_risk, rejection_risk_of, sample_size
 from lpsvdd.conformal import ConformalDetector

@@ -277,17 +277,25 @@ def test_scale_at_a_small_size(tmp_path, monkeypatch):
     ours = table[table["tol"].notna()]
     assert (ours["solved"] <= ours["tol"]).all() and (table["seconds"] > 0.0).all()
     aimed = table[table["goal"].notna()]
-    assert len(aimed) == 10 and aimed["ratio"].notna().all()
+    assert len(aimed) == 46 and aimed["ratio"].notna().all()
     text = scale.summary(table)
     assert text.count("\n") == len(table) + 1 and "log-log slope of time, OneClassSVM" in text
     quoted, growth = scale.facts(table), table[table["name"] == scale.GROWTH]
     last = growth[growth["n"] == quoted["scale_n"]].set_index("contestant")["seconds"]
     assert quoted["scale_n"] == growth["n"].max() and quoted["scale_svm"] == last["OneClassSVM"]
-    assert len(scale.ratios(table)) == 8  # those of small problems stay out
+    assert len(scale.ratios(table)) == 44  # those of small problems stay out
 
 
 def test_scale_compares_times_at_one_size_and_asks_for_the_certificate():
-    row = {"name": "fit", "n": 10, "against": None, "tol": np.nan, "solved": np.nan}
+    row = {
+        "name": "fit",
+        "width": "scale",
+        "data": "wide",
+        "n": 10,
+        "against": None,
+        "tol": np.nan,
+        "solved": np.nan,
+    }
     ours = row | {"against": "b", "contestant": "a", "goal": 2.0, "tol": 1e-6}
     table = scale.with_ratios(
         pd.DataFrame(
