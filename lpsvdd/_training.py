@@ -30,7 +30,7 @@ from lpsvdd.kernels import DISTANCE_RULES, MANY, kernel_diagonal, kernel_matrix,
 from lpsvdd.solver.blocks import as_dask_array, blocks_of, is_dask
 from lpsvdd.solver.features import Coordinates
 from lpsvdd.solver.landmarks import DEFAULT, Axes, LandmarkPoints, Landmarks, choose_landmarks
-from lpsvdd.solver.memory import NUMBER, refuse_if_larger
+from lpsvdd.solver.memory import refuse_if_larger
 from lpsvdd.solver.points import Gram, Rows, sample_of, unit_of_length
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Training:
         else:
             if sparse.issparse(X):
                 refuse_if_larger(
-                    NUMBER * X.shape[0] * X.shape[1], f"a dense copy of X {X.shape}",
+                    8 * X.shape[0] * X.shape[1], f"a dense copy of X {X.shape}",
                     "take fewer columns, e.g. by TruncatedSVD",
                 )  # fmt: skip
                 X = X.toarray()
@@ -147,7 +147,7 @@ class Training:
         if self.solver == "working-set" and is_psd and model.kernel != "linear":
             return Rows(X, **self.options)
         remedy = f"fit on fewer samples than {n}, or take solver='working-set' or 'landmarks'"
-        refuse_if_larger(3 * NUMBER * n * n, f"the kernel matrix of {n} samples", remedy)
+        refuse_if_larger(24 * n * n, f"the kernel matrix of {n} samples", remedy)
         K = kernel_matrix(X - X.mean(axis=0) if model.kernel == "linear" else X, **self.options)
         if n == self.n and model.kernel != "linear":
             self.K = K

@@ -6,7 +6,6 @@ import warnings
 
 import numpy as np
 from scipy.spatial.distance import cdist
-from sklearn.utils import gen_batches
 
 from lpsvdd._base import KernelOneClass
 from lpsvdd._training import Training
@@ -16,12 +15,12 @@ from lpsvdd.explain import explain
 from lpsvdd.kernels import kernel_diagonal, kernel_matrix, rbf_distances, squared_distances
 from lpsvdd.solver.cost import check_share, costs_of, solve_share
 from lpsvdd.solver.landmarks import LandmarkPoints
+from lpsvdd.solver.memory import batches
 from lpsvdd.solver.points import Rows
 from lpsvdd.solver.problem import Problem
 from lpsvdd.solver.solve import MAX_ITER, Solution, solve_problem
 from lpsvdd.surface import LARGEST, SURFACES, surface_at
 
-BLOCK = 4_000_000  # kernel values held at once while scoring
 DEFAULT_SHARE = 0.1  # nu, where neither C nor nu is given
 ROUNDING = 1e-12  # of squared distances, relative to the kernel values they are made of
 ON_SURFACE = 1e-8  # a distance from the surface that counts as none at p = 1, relative to max d
@@ -394,7 +393,7 @@ class LpSVDD(KernelOneClass):
             return self._score_linear(X)
         centre, options = self.X_fit_[self.centre_rows_], self._kernel_options()
         scores = np.empty(len(X))
-        for some in gen_batches(len(X), max(1, BLOCK // len(centre))):
+        for some in batches(len(X), len(centre)):
             if self.kernel == "rbf":
                 scores[some] = self._score_distances(cdist(X[some], centre, "sqeuclidean"))
             else:

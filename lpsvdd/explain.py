@@ -41,18 +41,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.spatial.distance import cdist
-from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from lpsvdd._columns import detector_inside, named, sources, transformed
 from lpsvdd.kernels import kernel_diagonal, kernel_matrix
+from lpsvdd.solver.memory import batches
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from lpsvdd.estimators import LpSVDD
-
-BLOCK = 4_000_000  # kernel values held at once
 
 
 @dataclass(frozen=True)
@@ -173,7 +171,7 @@ def nearest_support_vectors(model: Any, X: Any, n: int = 5) -> Neighbours:
     n = min(n, len(support))
     index = np.empty((len(Z), n), dtype=int)
     distance = np.empty((len(Z), n))
-    for some in gen_batches(len(Z), max(1, BLOCK // len(support))):
+    for some in batches(len(Z), len(support)):
         K = kernel_matrix(Z[some], support, **options)
         squared = kernel_diagonal(Z[some], **options)[:, None] - 2.0 * K + own
         # Ties (far away all are at distance sqrt 2) are broken by the plain distance.
@@ -224,7 +222,7 @@ class _Contributions:
         # Differences to the centre of the rows: the expanded squares below then do not cancel.
         middle = self._rows.mean(axis=0) if self.svdd.kernel == "rbf" else 0.0
         rows = self._rows - middle
-        for some in gen_batches(len(Z), max(1, BLOCK // len(rows))):
+        for some in batches(len(Z), len(rows)):
             z = Z[some] - middle
             if self.svdd.kernel == "rbf":
                 w = self._coef * self._slope(cdist(z, rows, "sqeuclidean"))

@@ -46,12 +46,7 @@ from lpsvdd.solver.problem import Problem, Value
 from lpsvdd.solver.support import newton_on_support
 
 ALL_AT_ONCE = 60  # points up to which W is everything from the start
-FEWER = 4  # a sample is so many times smaller than the whole
-ROUGHLY = 1e-3  # the gap of a sample's solution
-MOST_ROUNDS = 60
-STALLED = 6  # rounds that do not halve the gap
 GAIN = 0.01  # the gap of a round over that of the round before
-NEARLY = 1e-2  # of the gap of a start: what a failed Newton's method has to reach to be of use
 FREE = 300  # points near the surface that are solved for at p = 1, at first
 SNAP = 1e-7  # of c_i: so near to a bound a multiplier is at it
 SMALL_MATRIX = 3_000  # points up to which coordinates of a kernel matrix are a way out
@@ -115,13 +110,13 @@ class _Rounds:
             self._report_round(0, int(np.count_nonzero(near.alpha)), near)
             if is_optimal(problem, near, tol):
                 return near
-            if near.gap < NEARLY * value.gap:  # else its support is no better than the start's
+            if near.gap < 0.01 * value.gap:  # else its support is no better than the start's
                 value = near
         kept = np.zeros(problem.n, dtype=bool)
         best, since_best, is_fine = value, 0, self.polish == 0
-        for number in range(MOST_ROUNDS):
+        for number in range(60):
             self._report_round(number, int(kept.sum()), value)
-            if (is_fine and is_optimal(problem, value, tol)) or since_best > STALLED:
+            if (is_fine and is_optimal(problem, value, tol)) or since_best > 6:
                 break
             if self.n_iter >= self.max_iter:
                 break
@@ -167,15 +162,15 @@ class _Rounds:
     def _from_sample(self) -> Value:
         """The value of the centre of a sample, costs scaled to the same total."""
         problem = self.problem
-        size = getattr(problem.points, "sample_size", problem.n // FEWER)
-        some = sample_of(problem.n, max(ALL_AT_ONCE, min(size, problem.n // FEWER)))
+        size = getattr(problem.points, "sample_size", problem.n // 4)
+        some = sample_of(problem.n, max(ALL_AT_ONCE, min(size, problem.n // 4)))
         if not problem.positive[some].any():
             some = np.union1d(some, np.flatnonzero(problem.positive)[:ALL_AT_ONCE])
         ratio = problem.total_cost / float(problem.cost[some][problem.positive[some]].sum())
         points = problem.points
         few = points.part(some) if isinstance(points, Gram) else points.subset(some)
         small = problem.part(some, few, ratio * problem.cost[some])
-        search = _Rounds(small, ROUGHLY, self.max_iter, 0, None)
+        search = _Rounds(small, 1e-3, self.max_iter, 0, None)
         value = search.run(None)
         self.n_iter += search.n_iter
         alpha = np.zeros(problem.n)

@@ -43,14 +43,10 @@ from lpsvdd.solver.solve import MAX_ITER, Solution, points_of, solve_problem
 SHELL = 1e-3  # thickness of the surface, relative to the spread of the points
 FILM = 1e-9  # the same, for what counts as on the surface;
 THICK, NEAR_ONE = 1e-5, 1.2  # up to this p, where a slack of 1e-50 has a multiplier, it is thicker
-TIE = 1e-12  # distances closer than this, relative to the largest, are the same
-MOST_SOLVES = 20
 FIRST = 300  # samples that tell where to begin
-LOG_LARGEST = 690.0
+LOG_LARGEST = 690.0  # of a cost: a sum of many stays finite
 LOOSE = 1e-4  # gap of the balls far from the root,
 NEAR = 0.1  # which begins here
-FIRST_STEPS = 12
-MOST_HALVINGS = 20
 
 
 @dataclass(frozen=True)
@@ -187,7 +183,7 @@ class _Search:
             alpha[some] = share.solution.alpha
             return math.log(share.cost * search.total / self.total), alpha
         alpha[rows] = self.weight[rows] / self.total
-        for _ in range(FIRST_STEPS):
+        for _ in range(12):
             k_alpha = problem.points.times(alpha)
             d = problem.points.diag - 2.0 * k_alpha + float(alpha @ k_alpha)
             surface = _Surface(self, None, d)
@@ -205,7 +201,7 @@ class _Search:
         """
         log_cost = min(log_cost, log_most)
         bracket, solution, is_near = _Bracket(log_most), None, False
-        for _ in range(MOST_SOLVES):
+        for _ in range(20):
             solution = self.solve_at(log_cost, alpha, int(is_near), None if is_near else LOOSE)
             alpha = solution.alpha
             surface = _Surface(self, solution)
@@ -228,7 +224,7 @@ class _Search:
         There is only one, so that equivalent inputs end at the same cost whichever way they came.
         """
         unit = 1.0
-        for _ in range(MOST_HALVINGS):
+        for _ in range(20):
             below = unit * math.floor(log_cost / unit)
             for fraction in sorted((below, below + unit), key=lambda v: abs(v - log_cost)):
                 if bracket.low < fraction < bracket.high:
@@ -288,7 +284,7 @@ class _Surface:
         order = np.argsort(-d[positive], kind="stable")
         self.d, self.falling = d, d[positive][order]
         weight = np.concatenate([[0.0], np.cumsum(search.weight[positive][order])])
-        self.tie = TIE * max(abs(float(self.falling[0])), 1e-300)
+        self.tie = 1e-12 * max(abs(float(self.falling[0])), 1e-300)  # closer distances are equal
         apart = np.ones(len(weight), dtype=bool)
         apart[1:-1] = np.abs(np.diff(self.falling)) > self.tie
         places = np.flatnonzero(apart)

@@ -35,7 +35,7 @@ from sklearn.cluster import MiniBatchKMeans
 from lpsvdd.kernels import kernel_diagonal, kernel_matrix
 from lpsvdd.solver.blocks import ArrayBlocks, DaskBlocks
 from lpsvdd.solver.features import Coordinates, Features
-from lpsvdd.solver.memory import NUMBER, available_memory
+from lpsvdd.solver.memory import available_memory
 from lpsvdd.solver.points import sample_of, unit_of_length
 
 METHODS = ("uniform", "k-means", "pivots")
@@ -44,8 +44,6 @@ FLOOR = 1e-10  # of the largest k(x, x): what adds less to the span of the other
 BLOCK = 2_000  # rows and columns of a block of kernel values
 SAMPLE = 5_000  # rows on which the first ball is found,
 PER_COORDINATE = 20  # or so many for each coordinate
-MEMORY = 2.5e9  # bytes for coordinates,
-SHARE_OF_MEMORY = 0.3  # and of what is available
 PAIRS_AT_MOST = 10**8  # kernel values for the exact gap, where none other is asked for
 ROWS_AT_MOST = 1_000  # of a sampled gap
 
@@ -62,7 +60,7 @@ class LandmarkPoints:
 
     def __init__(self, blocks: ArrayBlocks | DaskBlocks, chart, options: dict) -> None:
         self.blocks, self.chart = blocks, chart
-        self.memory = min(MEMORY, SHARE_OF_MEMORY * available_memory())
+        self.memory = min(2.5e9, 0.3 * available_memory())  # bytes for coordinates
         self.sample_size = max(SAMPLE, PER_COORDINATE * chart.rank)
         some = blocks.take(sample_of(blocks.n, BLOCK // 2))
         K = kernel_matrix(some - some.mean(axis=0) if chart.is_linear else some, **options)
@@ -76,7 +74,7 @@ class LandmarkPoints:
         """Coordinates of some rows, held from now on."""
         new = np.setdiff1d(rows, self.held)
         if len(new):
-            need = NUMBER * (len(self.held) + len(new)) * self.chart.rank
+            need = 8 * (len(self.held) + len(new)) * self.chart.rank
             if need > self.memory:
                 raise MemoryError(
                     f"the coordinates of {len(self.held) + len(new)} samples need {need / 1e9:.1f} "
@@ -94,7 +92,7 @@ class LandmarkPoints:
     def centre(self, beta: np.ndarray) -> np.ndarray:
         """Coordinates of sum_i beta_i phi_i, as far as the landmarks span it."""
         rows = np.flatnonzero(beta)
-        if NUMBER * len(rows) * self.chart.rank > 0.5 * self.memory:  # the mean of all, say
+        if 8 * len(rows) * self.chart.rank > 0.5 * self.memory:  # the mean of all, say
             return sum(self.blocks.map(_sum, (beta,), self.chart, width=self.chart.rank))
         return beta[rows] @ self._coordinates(rows)
 
@@ -127,7 +125,7 @@ class LandmarkPoints:
         "sampled", and "none" where the rows of S do not fit in memory.
         """
         support = np.flatnonzero(solution.alpha)
-        too_much = NUMBER * len(support) * self.blocks.n_features > self.memory
+        too_much = 8 * len(support) * self.blocks.n_features > self.memory
         if how == "none" or not len(support) or (how == "auto" and too_much):
             return math.nan, "not computed"
         if how == "auto":

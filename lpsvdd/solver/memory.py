@@ -5,14 +5,19 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-NUMBER = 8  # bytes
-MOST_KEPT = 100_000_000  # kernel values that a problem may keep: 800 MB,
-SHARE_KEPT = 0.25  # and of the memory available
+BLOCK = 4_000_000  # kernel values held at once, where all of them are too many
+MOST_KEPT = 100_000_000  # kernel values that a problem may keep: 800 MB
 
 
 def cache_size() -> int:
     """Kernel values that may be kept."""
-    return min(MOST_KEPT, int(SHARE_KEPT * available_memory() / NUMBER))
+    return min(MOST_KEPT, available_memory() // 32)  # a quarter of it
+
+
+def batches(n: int, width: int) -> list[slice]:
+    """Slices of n rows, each of which stands for ``width`` kernel values."""
+    step = max(1, BLOCK // max(width, 1))
+    return [slice(first, min(first + step, n)) for first in range(0, n, step)]
 
 
 def refuse_if_larger(need: int, what: str, remedy: str) -> None:

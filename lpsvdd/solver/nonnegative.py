@@ -48,9 +48,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from lpsvdd.solver.points import Gram, Rows
 from lpsvdd.solver.problem import Problem
-
-HALVINGS = 40
-LOG_TINY = -700.0
+from lpsvdd.solver.radius import LOG_MAX
 
 
 class ZeroRadius(NamedTuple):
@@ -94,7 +92,7 @@ def at_radius_zero(problem: Problem, tol: float, max_iter: int) -> ZeroRadius | 
     alpha[rows], centre[rows] = point.weights, point.beta
     scatter, primal = float(point.weights @ point.d), 0.0
     if scatter > 0.0:  # sum_i c_i d_i^p = T sum_i alpha_i d_i / p, 0 where that is below any float
-        primal = math.exp(max(point.log_total + math.log(scatter / problem.p), LOG_TINY))
+        primal = math.exp(max(point.log_total + math.log(scatter / problem.p), -LOG_MAX))
     d = points.diag - 2.0 * points.times(centre) + point.norm_sq
     d[rows] = point.d
     return ZeroRadius(alpha, centre, d, primal, point.gap, n_iter)
@@ -161,7 +159,7 @@ def _newton_step(gram: Gram, log_cost: np.ndarray, p: float, point: _Point) -> _
         solved = scale * cho_solve(cho_factor(system, lower=True), right)
         step = step - solved + solved.sum() * beta
     length = 1.0
-    for _ in range(HALVINGS):
+    for _ in range(40):
         moved = _at(gram, log_cost, p, beta + length * step)
         if moved.level < point.level or moved.gap < 0.25 * point.gap:
             return moved

@@ -31,14 +31,13 @@ from scipy.sparse.linalg import eigsh
 from lpsvdd._validation import check_square_kernel
 from lpsvdd.kernels import Kernel, kernel_diagonal, kernel_matrix
 from lpsvdd.solver.features import Features, features_of_matrix
-from lpsvdd.solver.memory import cache_size
+from lpsvdd.solver.memory import batches, cache_size
 
 EPS = float(np.finfo(float).eps)
 FAR_FROM_ORIGIN = 1e-2  # spread over size below which the origin is moved
 INDEFINITE = 1e-8  # of the spread: a negative eigenvalue that rounding does not explain
 FACTORISED = 4_000  # points up to which the smallest eigenvalue is bounded by a factorisation
 SAMPLE = 300  # points that stand for all where all pairs would be too many
-BLOCK = 2_000_000  # kernel values computed at once
 
 
 def sample_of(n: int, size: int) -> np.ndarray:
@@ -219,16 +218,12 @@ class Rows:
         spread = mean_diag - mean
         if spread < FAR_FROM_ORIGIN * self.size:
             k_mean = np.concatenate(
-                [self.block(rows, some).mean(axis=1) for rows in self._blocks()]
+                [self.block(rows, some).mean(axis=1) for rows in batches(n, SAMPLE)]
             )
             self.offset = k_mean - 0.5 * float(k_mean[some].mean())
             self.diag = np.maximum(self.diag - 2.0 * self.offset, 0.0)
             spread = float(self.diag.mean()) - max(float(self.block(some, some).mean()), 0.0)
         self.spread = unit_of_length(spread, self.size)
-
-    def _blocks(self, width: int = SAMPLE):
-        step = max(1, BLOCK // max(width, 1))
-        return [slice(i, min(i + step, len(self))) for i in range(0, len(self), step)]
 
     def block(self, rows, columns) -> np.ndarray:
         """k(x_i, x_j) for i in ``rows`` and j in ``columns`` (slices or indices)."""
@@ -263,9 +258,8 @@ class Rows:
             larger = np.empty((min(self._most, max(total, 2 * len(self._kept))), len(self)))
             larger[: self._n_kept] = self._kept[: self._n_kept]
             self._kept = larger
-        step = max(1, BLOCK // len(self))
-        for first in range(0, len(new), step):
-            some = new[first : first + step]
+        for part in batches(len(new), len(self)):
+            some = new[part]
             place = self._n_kept
             self._kept[place : place + len(some)] = self.block(some, slice(None))
             self._place[some] = np.arange(place, place + len(some))
@@ -280,7 +274,8 @@ class Rows:
             coefficients[self._place[columns]] = beta[columns]
             return coefficients.dot(self._kept[: self._n_kept])
         given = beta[columns]
-        return np.concatenate([self.block(r, columns) @ given for r in self._blocks(len(columns))])
+        parts = batches(len(self), len(columns))
+        return np.concatenate([self.block(rows, columns) @ given for rows in parts])
 
     def norm_sq(self, beta: np.ndarray) -> float:
         """||sum_i beta_i phi_i||^2 about the kernel's own origin."""

@@ -34,16 +34,12 @@ from lpsvdd.solver.points import Rows, sample_of
 from lpsvdd.solver.problem import Problem, Value
 from lpsvdd.solver.radius import TINY
 
-MOST_STEPS = 60
 PATIENCE = 6  # steps without progress
 FACTORISED = 2_500  # support vectors up to which the equations are factorised
 FACTORISED_SMOOTH = 800  # the same for p >= 2, where D is large and few products with K do
 LANDMARKS = 300  # of the preconditioner of conjugate gradients
-MOST_PRODUCTS = 60  # with K, for one step by conjugate gradients
-HALVINGS = 4
 DROPS = 5  # factorisations of one step (p > 1), each without what became negative before
 DAMPING = 100.0  # of a step, times the gap: without it the support of a smooth kernel flickers
-DIGITS = 1e-14  # a gap that is rounding
 
 
 def newton_on_support(
@@ -52,7 +48,7 @@ def newton_on_support(
     """The best value from a feasible start, and steps; ``polish`` more of them after ``tol``."""
     best, n_iter, since_best = value, 0, 0
     preconditioner = _Preconditioner(problem)
-    while n_iter < min(max_iter, MOST_STEPS) and since_best < PATIENCE:
+    while n_iter < min(max_iter, 60) and since_best < PATIENCE:
         if best.gap <= tol:
             if polish == 0:
                 break
@@ -66,7 +62,7 @@ def newton_on_support(
             break
         value = moved
         since_best = 0 if value.gap < 0.95 * best.gap else since_best + 1
-        if value.gap < max(best.gap, DIGITS):  # where gaps are rounding, the later one is better
+        if value.gap < max(best.gap, 1e-14):  # where gaps are rounding, the later one is better
             best = value
     return best, n_iter
 
@@ -120,7 +116,7 @@ def _step(problem: Problem, value: Value, preconditioner: _Preconditioner) -> Va
     ):
         return None  # what was clipped had to go to points that are no support vectors
     dual, length = value.primal - value.excess, 1.0
-    for _ in range(HALVINGS):
+    for _ in range(4):
         moved = problem.evaluate(alpha + length * (new - alpha), value.radius_sq)
         if moved.primal - moved.excess > dual or moved.gap < 0.5 * value.gap:
             return moved
@@ -141,7 +137,7 @@ def _conjugate_gradients(problem: Problem, rows, diagonal, right, beta, precondi
     g = solve(residual)
     direction, rho = g, float(residual @ g)
     goal = 1e-4 * rho
-    for _ in range(MOST_PRODUCTS):
+    for _ in range(60):
         if not rho > 1e-30:
             break
         image = times(direction)

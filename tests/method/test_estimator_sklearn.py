@@ -207,7 +207,7 @@ def test_scores_do_not_depend_on_how_many_are_asked_for(data, monkeypatch):
     X, y = data
     model = LpSVDD(p=1.5).fit(X, y)
     whole = model.score_samples(X)
-    monkeypatch.setattr("lpsvdd.estimators.BLOCK", 3 * len(model.centre_rows_))
+    monkeypatch.setattr("lpsvdd.solver.memory.BLOCK", 3 * len(model.centre_rows_))
     assert np.array_equal(model.score_samples(X), whole)
 
 

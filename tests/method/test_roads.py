@@ -307,7 +307,7 @@ def test_certify_takes_rows():
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
 def test_rows_are_those_of_the_matrix(kernel, kept, monkeypatch):
     monkeypatch.setattr(memory, "MOST_KEPT", kept)
-    monkeypatch.setattr("lpsvdd.solver.points.BLOCK", kept)  # few columns are kept: many blocks
+    monkeypatch.setattr("lpsvdd.solver.memory.BLOCK", kept)  # few columns are kept: many blocks
     options = {"kernel": kernel, "gamma": 0.1, "degree": 2}
     data = X + 5.0
     rows, whole = Rows(data, **options), Gram.check(kernel_matrix(data, **options))
@@ -347,7 +347,7 @@ def test_problem_of_rows_is_in_the_units_of_the_matrix():
 @pytest.mark.parametrize("p", [1.0, 1.2, 2.0, 5.0])
 def test_no_matrix_of_all_points_is_made(p, monkeypatch):
     n = 2_000
-    monkeypatch.setattr("lpsvdd.solver.points.BLOCK", 50_000)
+    monkeypatch.setattr("lpsvdd.solver.memory.BLOCK", 50_000)
     monkeypatch.setattr(memory, "MOST_KEPT", 200 * n)
     data = clusters(n, seed=4)
     tracemalloc.start()
