@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 BLOCK = 4_000_000  # kernel values held at once, where all of them are too many
-MOST_KEPT = 100_000_000  # kernel values that a problem may keep: 800 MB
+MOST_KEPT = 250_000_000  # kernel values that a problem may keep: 2 GB
 
 
 def cache_size() -> int:

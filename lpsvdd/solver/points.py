@@ -245,6 +245,7 @@ class Rows:
         self._most = min(n, cache_size() // max(n, 1))
         self._kept, self._n_kept = np.empty((0, n)), 0
         self._place = np.full(n, -1)
+        self._last = np.zeros(n), np.zeros(n)  # beta and K beta
 
     def _keep(self, columns: np.ndarray) -> bool:
         """Whether all these columns are kept now."""
@@ -267,15 +268,31 @@ class Rows:
         return True
 
     def times(self, beta: np.ndarray) -> np.ndarray:
-        """K beta of all points; only columns with beta_j != 0 are computed."""
+        """K beta of all points; only columns with beta_j != 0 are computed.
+
+        Where they are too many to be kept, only those whose coefficient is not that of the last
+        time: from one round to the next (p = 1) most of them stay.
+        """
         columns = np.flatnonzero(beta)
         if self._keep(columns):
-            coefficients = np.zeros(self._n_kept)
-            coefficients[self._place[columns]] = beta[columns]
-            return coefficients.dot(self._kept[: self._n_kept])
-        given = beta[columns]
-        parts = batches(len(self), len(columns))
-        return np.concatenate([self.block(rows, columns) @ given for rows in parts])
+            return self._sum_of_kept(beta, columns)
+        before, product = self._last
+        change = beta - before
+        moved = np.flatnonzero(change)
+        if 2 * len(moved) > len(columns):
+            change, moved, product = beta, columns, np.zeros(len(self))
+        if self._keep(moved):
+            product = product + self._sum_of_kept(change, moved)
+        else:
+            given, parts = change[moved], batches(len(self), len(moved))
+            product = product + np.concatenate([self.block(some, moved) @ given for some in parts])
+        self._last = beta.copy(), product
+        return product.copy()
+
+    def _sum_of_kept(self, beta: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        coefficients = np.zeros(self._n_kept)
+        coefficients[self._place[columns]] = beta[columns]
+        return coefficients.dot(self._kept[: self._n_kept])
 
     def norm_sq(self, beta: np.ndarray) -> float:
         """||sum_i beta_i phi_i||^2 about the kernel's own origin."""
