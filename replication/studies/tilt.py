@@ -155,7 +155,7 @@ def variance(K: np.ndarray, alpha: np.ndarray) -> float:
 
 
 def compare(K: np.ndarray, shape: Shape, one: Solution, two: Solution, log_price: float) -> Row:
-    """Centres of p (``one``) and 2 (``two``, at ``log_price``) in units of the way from the mean."""
+    """Centres of p (``one``) and 2 (``two``, at ``log_price``), in units of the way to it."""
     n = len(K)
     way = _length(K, two.alpha - 1.0 / n)
     lost = max(variance(K, two.alpha) - variance(K, one.alpha), 0.0)
