@@ -164,7 +164,8 @@ def leaving_mean(rows: pd.DataFrame) -> Finding:
     """Distances of centres near the kernel mean, measured and predicted (rules 1, 2 and 4)."""
     others = matched(rows)
     smooth = others[others["p"] > 1.0].assign(
-        ratio=lambda t: t["distance"] / t["predicted"], of_bound=lambda t: t["distance"] / t["bound"]
+        ratio=lambda t: t["distance"] / t["predicted"],
+        of_bound=lambda t: t["distance"] / t["bound"],
     )
     near = smooth[smooth["share"] == PREDICTED_AT]
     pairs = near.groupby(["dataset", "p"])["ratio"].median()

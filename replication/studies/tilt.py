@@ -16,14 +16,15 @@ the way from the mean to the centre of p = 2. ``bound`` holds for all weights of
     |a - a_2|^2 (1 + lambda_2/(2 rho)) <= V(alpha_2) - V(alpha),   rho = largest variance of a
     direction in feature space.
 
-Proofs: notebooks/why.ipynb. At p = 1 the cost is c = 1/(n nu), and nothing is predicted.
+Proofs: notebooks/why.ipynb. At p = 1 the cost is c = 1/(n nu), and nothing is predicted; there equal
+rows share their weight (``shared``), or the tilt would depend on which of them the solver takes.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -106,11 +107,20 @@ def log_cost(p: float, n: int, log_price: float) -> float:
     return -math.log(p * n) - (p - 1.0) * (math.log(p - 1.0) + log_price)
 
 
+def shared(K: np.ndarray, found: Solution) -> Solution:
+    """The solution of p = 1 in which equal rows have equal multipliers: same centre, least tilt."""
+    if found.p > 1.0:
+        return found
+    group = np.unique(np.round(K, 12), axis=0, return_inverse=True)[1].ravel()
+    alpha = (np.bincount(group, found.alpha) / np.bincount(group))[group]
+    return replace(found, alpha=alpha, tilt=Problem(K, p=1.0, c=1.0).tilt(alpha))
+
+
 class Path:
     """Solutions of one exponent on one kernel matrix, each starting from the one before."""
 
     def __init__(self, K: np.ndarray, p: float) -> None:
-        self.problem, self.p, self.n = Problem(K, p=2.0, c=1.0), p, len(K)
+        self.K, self.problem, self.p, self.n = K, Problem(K, p=2.0, c=1.0), p, len(K)
         self.last: np.ndarray | None = None
 
     def at(self, log_price: float) -> Solution:
@@ -120,7 +130,7 @@ class Path:
         limits = {"tol": TOLERANCE, "max_iter": MAX_ITER, "polish": 2}
         found = solve_problem(problem, self.last, cost, **limits)
         self.last = found.alpha
-        return found
+        return shared(self.K, found)
 
     def matched(self, tilt: float, sigma: float) -> tuple[Solution, float] | None:
         """The solution of that tilt with its log price, None where the path ends before it."""
@@ -233,7 +243,7 @@ def tilt(task: Task) -> list[Row]:
     rows += [
         {"kind": kind, "p": found.p, "c": found.c, "tilt": found.tilt, "auc": judged(found).auc}
         for kind, some in (("end", ends), ("paper", paper))
-        for found in some
+        for found in (shared(kernels.K, one) for one in some)
     ]
     head = {"dataset": task.dataset, "trial": task.trial, "n": n}
     return [head | row | _rounded(row) for row in rows]
