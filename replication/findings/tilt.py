@@ -15,7 +15,6 @@ from replication.evidence import MARGIN, Difference, compare_over_sets, weighed
 from replication.figures import GREY, NARROW, WIDE, Draw
 from replication.findings import Finding, finding
 from replication.layout import set_label
-from replication.wording import worded
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

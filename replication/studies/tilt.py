@@ -16,7 +16,7 @@ the way from the mean to the centre of p = 2. ``bound`` holds for all weights of
     |a - a_2|^2 (1 + lambda_2/(2 rho)) <= V(alpha_2) - V(alpha),   rho = largest variance of a
     direction in feature space.
 
-Proofs: notebooks/why.ipynb. At p = 1 the cost is c = 1/(n nu), and nothing is predicted; there equal
+Proofs: notebooks/why.ipynb. At p = 1 the cost is c = 1/(n nu) and nothing is predicted; there equal
 rows share their weight (``shared``), or the tilt would depend on which of them the solver takes.
 """
 
