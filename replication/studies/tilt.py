@@ -55,6 +55,7 @@ PARAMETERS = {
     "shares": SHARES,
     "no_price": NO_PRICE,
     "tolerance": TOLERANCE,
+    "equal_rows": "shared",
     "grid": (EXPONENTS, COSTS),
 }
 
