@@ -90,8 +90,11 @@ class Shape:
         return cls(delta, sigma, way, bend, rho)
 
     def predicted(self, p: float, tilt: float) -> float:
-        """Relative distance of the centres of p and 2 to first order in s; NaN at p = 1."""
-        if p == 1.0:
+        """Relative distance of the centres of p and 2 to first order in s; NaN at p = 1.
+
+        NaN too where by symmetry the centre stays at the mean.
+        """
+        if p == 1.0 or self.way == 0.0:
             return math.nan
         kappa = (p - 2.0) / (2.0 * (p - 1.0))
         return abs(kappa) * math.sqrt(tilt) * self.bend / self.way
@@ -144,8 +147,8 @@ class Path:
             if excess(low) <= 0.0:
                 return None
         else:
-            low = high = math.log(sigma / math.sqrt(tilt))
-            step = 0.5
+            first = math.log(sigma / math.sqrt(tilt))
+            low, high, step = first - 1e-3, first + 1e-3, 0.5  # the first may be the root itself
             while excess(low) <= 0.0:
                 low, step = low - step, 2.0 * step
                 if step > 16.0:
@@ -168,7 +171,7 @@ def variance(K: np.ndarray, alpha: np.ndarray) -> float:
 def compare(K: np.ndarray, shape: Shape, one: Solution, two: Solution, log_price: float) -> Row:
     """Centres of p (``one``) and 2 (``two``, at ``log_price``), in units of the way to it."""
     n = len(K)
-    way = _length(K, two.alpha - 1.0 / n)
+    way = _length(K, two.alpha - 1.0 / n) or math.nan
     lost = max(variance(K, two.alpha) - variance(K, one.alpha), 0.0)
     share = 1.0 + math.exp(log_price) / (2.0 * shape.rho)
     values = {
