@@ -31,7 +31,7 @@ def length(K, step):
     return math.sqrt(max(float(step @ K @ step), 0.0))
 
 
-# -- the price list ------------------------------------------------------------------------------
+# -- the price list ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("p", [1.2, 2.0, 5.0])
@@ -62,7 +62,7 @@ def test_the_farthest_point_has_the_largest_weight_and_p_1_caps_it(K):
         assert p > 1.0 or found.alpha.max() <= 0.1
 
 
-# -- the ends ------------------------------------------------------------------------------------
+# -- the ends ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("p", POWERS)
@@ -107,7 +107,7 @@ def test_costs_and_prices_belong_together():
     assert math.exp(log_cost(1.0, n, math.log(0.5))) == pytest.approx(1 / (n * 0.5))
 
 
-# -- leaving the mean ------------------------------------------------------------------------------
+# -- leaving the mean ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("p", POWERS)
@@ -141,7 +141,7 @@ def test_p_1_leaves_the_innermost_point(K):
     assert compare(K, shape, found, two, log_price)["distance"] > 0.5
 
 
-# -- the middle --------------------------------------------------------------------------------------
+# -- the middle ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
@@ -164,7 +164,7 @@ def test_no_weights_of_a_smaller_tilt_break_the_bound(kernel):
             assert share * length(K, other - two.alpha) ** 2 <= lost + 1e-9 * size
 
 
-# -- degenerate points ---------------------------------------------------------------------------------
+# -- degenerate points ----------------------------------------------------------------
 
 
 def test_one_point_and_points_at_equal_distances_have_no_path():
@@ -200,7 +200,7 @@ def test_equal_rows_share_at_p_1_and_the_centre_stays():
     assert np.ptp(found.alpha[3:6]) == 0.0
 
 
-# -- study and findings ----------------------------------------------------------------------------------
+# -- study and findings ----------------------------------------------------------------
 
 
 def test_a_split_holds_matched_models_the_papers_cells_and_both_ends():
