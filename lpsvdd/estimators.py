@@ -131,6 +131,10 @@ class LpSVDD(KernelOneClass):
     distance_fit_ : ndarray of shape (n_samples,)
         Squared distances of the training samples to the centre. With landmarks the samples are not
         kept: ``X_fit_`` holds the landmarks, all of ``centre_rows_``.
+    tilt_ : float
+        n sum alpha^2 - 1, with weights and labelled outliers as in
+        :meth:`lpsvdd.solver.Problem.tilt`: 0 at the kernel mean, most at the hard ball. Models of
+        different p are comparable at equal tilt; n / (1 + tilt_) is the effective sample size.
     status_ : {"optimal", "radius-zero", "not-converged"}
         The verdict on the gap (with landmarks: on that of the restricted problem).
     n_iter_ : int
@@ -326,6 +330,7 @@ class LpSVDD(KernelOneClass):
         self.dual_coef_ = (y * self.alpha_)[self.support_]
         self.status_, self.n_iter_ = solution.status, max(1, solution.n_iter)
         self.duality_gap_, self.radius_sq_ = solution.gap, solution.radius_sq
+        self.tilt_ = solution.tilt
         d = np.asarray(solution.distances)
         if self.p == 1.0 and self.radius_sq_ > 0.0:
             # Free support vectors lie on the surface; rounding must not put them outside.

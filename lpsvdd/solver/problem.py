@@ -173,6 +173,26 @@ class Problem:
         """alpha_i = c_i / sum_pos c_j on the positives: the limit c -> 0."""
         return np.where(self.positive, self.cost / self.total_cost, 0.0)
 
+    def tilt(self, alpha: np.ndarray) -> float:
+        r"""The chi-square divergence of alpha from the weighted mean, :math:`m_i = c_i/C` with
+        :math:`C = \sum_{pos} c_i`:
+
+        .. math::
+
+            \sum_i \frac{\alpha_i^2}{m_i} - 1
+            = \sum_{pos} \frac{(\alpha_i - m_i)^2}{m_i}
+            + \sum_{neg} \alpha_i \Bigl(2 + \frac{\alpha_i}{m_i}\Bigr) \ge 0 .
+
+        One class with equal costs: n sum alpha^2 - 1. It is 0 at the weighted mean only, n/m - 1
+        for m equal multipliers, and the same for costs of any scale. The second form, for which
+        y'alpha = 1 is needed, has no cancellation; a negative adds by carrying weight at all.
+        """
+        share = self.cost / self.total_cost
+        away = alpha - self.weighted_mean()
+        with np.errstate(over="ignore"):
+            terms = np.where(self.positive, away * (away / share), alpha * (2.0 + alpha / share))
+            return float(terms.sum())
+
     def multipliers(self, slack: np.ndarray, rows=slice(None)) -> np.ndarray:
         """alpha_i = c_i p z_i^(p-1), the derivative of the penalty (0 where z_i <= 0)."""
         exponent = self.log_rate[rows] + (self.p - 1.0) * np.log(np.maximum(slack, TINY))

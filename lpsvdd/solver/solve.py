@@ -51,6 +51,11 @@ class Solution:
     ``centre`` (n,) holds coefficients of the centre, a = sum_i centre_i phi(x_i): y * alpha, or
     smaller ones for the same a where those would cancel. Take distances from these; ``distances``
     holds those of the n points themselves.
+
+    ``tilt`` is how far alpha is from equal weights, n sum alpha^2 - 1 for one class with equal
+    costs: the chi-square divergence of :meth:`lpsvdd.solver.Problem.tilt`, 0 at the (weighted)
+    mean. Solutions of different p are comparable at equal tilt. At p = 1 alpha, and with it the
+    tilt, is one of several where points coincide or K is singular.
     """
 
     alpha: np.ndarray
@@ -66,6 +71,7 @@ class Solution:
     c: float | np.ndarray
     c_neg: float | None = None
     distances: np.ndarray | None = None
+    tilt: float = math.nan
 
     @property
     def converged(self) -> bool:
@@ -156,6 +162,7 @@ def solve(
         at_zero.alpha, at_zero.centre, 0.0, np.where(problem.positive, at_zero.distances, 0.0),
         at_zero.primal, at_zero.primal * (1.0 - at_zero.gap), at_zero.gap, at_zero.n_iter,
         RADIUS_ZERO if optimal else NOT_CONVERGED, problem.p, c, None, at_zero.distances,
+        problem.tilt(at_zero.alpha),
     )  # fmt: skip
 
 
@@ -228,7 +235,7 @@ def solve_problem(
     distances = problem.points.diag - 2.0 * k_centre + float(made.centre @ k_centre)
     return Solution(
         made.alpha, made.centre, made.radius_sq, made.slack, made.primal, made.dual, made.gap,
-        n_iter, status, problem.p, c, c_neg, distances,
+        n_iter, status, problem.p, c, c_neg, distances, problem.tilt(made.alpha),
     )  # fmt: skip
 
 

@@ -24,6 +24,7 @@ from replication.evidence import (
 )
 from replication.figures import Draw, panels
 from replication.findings import Finding, finding
+from replication.findings.tilt import one_curve
 from replication.layout import set_label
 from replication.paper import EXPONENTS
 from replication.statistics import cluster_interval, mean_matrix, trial_matrix
@@ -204,10 +205,11 @@ def weights_in_range(
     return Finding("holds" if len(above) == len(over) else partly, facts)
 
 
-@finding("relabelling")
-def relabelling(rows: pd.DataFrame) -> Finding:
+@finding("relabelling", "tilt")
+def relabelling(rows: pd.DataFrame, paths: pd.DataFrame | None = None) -> Finding:
     """Does (p, c) rank test points in ways that no nu of l1 does, and is that worth anything?
 
+    With ``paths`` the facts say too how far exponents are apart at equal tilt (``one_curve``).
     Not reproduced when p relabels nu on every set and width (rule of the plan); holds when for
     some exponent the AUC left over its l1 match has an interval above the margin; else partly.
     """
@@ -233,6 +235,9 @@ def relabelling(rows: pd.DataFrame) -> Finding:
         "left_interval": worded(left),
         "most": [f"{set_label(name)} {value:.1f}" for name, value in apart.items()],
     }
+    if paths is not None:
+        curve = one_curve(paths).facts
+        facts |= {f"tilt_{name}": curve[name] for name in ("size_1", "size_5", "size_20", "span")}
     if relabels.all():
         return Finding("not reproduced", facts)
     best = max(by_exponent, key=lambda found: found.mean)

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import brentq
 
+from lpsvdd import LpSVDD
 from lpsvdd.kernels import kernel_matrix
-from lpsvdd.solver import Gram, Problem, certify
+from lpsvdd.solver import Gram, Problem, certify, solve, solve_path
 
 
 def gaussian(n=20, d=3, seed=0, n_neg=0):
@@ -178,3 +179,67 @@ def test_sparse_kernels_are_refused():
 
     with pytest.raises(TypeError, match="K must be a dense array"):
         Gram.check(eye_array(3))
+
+
+# -- the tilt -----------------------------------------------------------------------------------
+
+
+def test_tilt_by_hand_on_three_points():
+    problem = Problem(np.eye(3), p=2.0, c=0.7)
+    assert problem.tilt(np.array([0.5, 0.25, 0.25])) == pytest.approx(3 * (0.25 + 0.125) - 1)
+    # costs 1, 1, 2: the reference is 1/4, 1/4, 1/2
+    weighted = Problem(np.eye(3), p=2.0, c=np.array([1.0, 1.0, 2.0]))
+    assert weighted.tilt(np.array([0.5, 0.5, 0.0])) == pytest.approx(4 * (0.25 + 0.25) - 1)
+    # a negative of weight 1/2: 2 (1 + 1/4 + 1/4) - 1
+    y = np.array([1.0, 1.0, -1.0])
+    signed = Problem(np.eye(3), y, p=2.0, c=0.7)
+    assert signed.tilt(np.array([1.0, 0.5, 0.5])) == pytest.approx(2 * 1.5 - 1)
+
+
+@pytest.mark.parametrize("n_neg", [0, 6])
+def test_tilt_is_a_chi_square_divergence_from_the_weighted_mean(n_neg):
+    K, y = gaussian(n_neg=n_neg)
+    cost = np.random.default_rng(3).uniform(0.1, 2.0, size=len(y))
+    problem = Problem(K, y, p=1.5, c=cost)
+    assert problem.tilt(problem.weighted_mean()) == 0.0
+    alpha = feasible_alpha(y)
+    raw = cost[y > 0].sum() * (alpha**2 / cost).sum() - 1.0
+    assert problem.tilt(alpha) == pytest.approx(raw, rel=1e-12)
+    assert problem.tilt(alpha) > 0.0
+    for scale in (1e-150, 1e-3, 1e150):
+        scaled = Problem(K, y, p=1.5, c=scale * cost)
+        assert scaled.tilt(alpha) == pytest.approx(raw, rel=1e-12)
+
+
+@pytest.mark.parametrize("m", [1, 2, 5, 20])
+def test_tilt_of_m_equal_multipliers(m):
+    alpha = np.r_[np.full(m, 1.0 / m), np.zeros(20 - m)]
+    assert Problem(np.eye(20), p=2.0, c=1.0).tilt(alpha) == pytest.approx(20 / m - 1, abs=1e-12)
+
+
+def test_solutions_carry_their_tilt_from_the_mean_to_the_hard_ball():
+    K, _ = gaussian()
+    n = len(K)
+    for p in (1.2, 2.0, 5.0):
+        path = solve_path(K, ps=[p], cs=[1e-9 ** (p - 1), 0.05, 1e9 ** (p - 1)])
+        tilts = [found.tilt for found in path]
+        assert tilts == pytest.approx([n * found.alpha @ found.alpha - 1 for found in path])
+        assert 0.0 <= tilts[0] < 1e-6 < tilts[1] < tilts[2]
+    assert solve(K, p=1.0, c=0.5 / n).tilt == 0.0  # no alpha fits into the box: R2 = 0, the mean
+    kept = solve(K, p=2.0, c=1e-3, radius="nonnegative")
+    assert kept.status == "radius-zero"
+    assert kept.tilt == pytest.approx(n * kept.alpha @ kept.alpha - 1)
+
+
+def test_tilt_of_an_estimator_counts_copies_as_weights_and_ignores_their_scale():
+    X = np.random.default_rng(0).normal(size=(25, 2))
+    weight = np.r_[np.full(5, 2.0), np.ones(15), np.zeros(5)]
+    models = [
+        LpSVDD(p=1.5, C=0.2, gamma=0.5).fit(X, sample_weight=weight),
+        LpSVDD(p=1.5, C=0.2, gamma=0.5).fit(np.vstack([X[:5], X[:20]])),
+        LpSVDD(p=1.5, C=0.02, gamma=0.5).fit(X, sample_weight=10 * weight),
+    ]
+    assert models[0].tilt_ == pytest.approx(models[1].tilt_, rel=1e-6)
+    assert models[0].tilt_ == pytest.approx(models[2].tilt_, rel=1e-6)
+    n = len(models[1].alpha_)
+    assert models[1].tilt_ == pytest.approx(n * models[1].alpha_ @ models[1].alpha_ - 1)

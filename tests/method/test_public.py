@@ -39,7 +39,7 @@ KEYWORDS = {
 }  # fmt: skip
 LEARNT = (
     "alpha_", "dual_coef_", "support_", "slack_", "radius_sq_", "offset_", "gamma_", "solver_",
-    "duality_gap_", "n_iter_", "C_", "nu_", "surface_", "status_",
+    "duality_gap_", "n_iter_", "C_", "nu_", "surface_", "status_", "tilt_",
 )  # fmt: skip
 
 

@@ -1,0 +1,193 @@
+"""The paths of all p at equal tilt: one curve from the kernel mean to the hard ball?
+
+Table: ``tilt``; rule in ``studies/plans/tilt.md``; theorems and proofs in ``notebooks/why.ipynb``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from lpsvdd.plots import PALETTE, fraction
+from replication.evidence import MARGIN, Difference, compare_over_sets, weighed
+from replication.figures import GREY, NARROW, WIDE, Draw
+from replication.findings import Finding, finding
+from replication.layout import set_label
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+PREDICTED_AT = 0.01
+"""Share of the hard ball's tilt at which the first-order theorem is judged."""
+ALIKE = 0.99
+"""Median rank correlation from which two paths rank alike."""
+SHOWN = ("D2", "D8", "D13", "D14", "D17", "D18")
+"""Sets of the figure: the curve falls, rises, bends or is flat, and those that are farthest off."""
+LINES = {
+    1.0: ("p = 1", PALETTE["blue"], "-"),
+    1.2: ("p = 6/5", PALETTE["green"], "-"),
+    2.0: ("p = 2", PALETTE["sky"], "-"),
+    5.0: ("p = 5", PALETTE["orange"], "--"),
+    20.0: ("p = 20", PALETTE["vermillion"], ":"),
+}
+SPLIT = ["dataset", "trial"]
+
+
+def matched(rows: pd.DataFrame) -> pd.DataFrame:
+    """The matched models of p other than 2, with the difference of their AUC from that of p = 2."""
+    rows = rows[rows["kind"] == "matched"]
+    place = [*SPLIT, "share"]
+    two = rows[rows["p"] == 2.0].set_index(place)["auc"].rename("auc_2")
+    others = rows[rows["p"] != 2.0].join(two, on=place)
+    return others.assign(difference=others["auc"] - others["auc_2"])
+
+
+def way(rows: pd.DataFrame) -> pd.Series:
+    """The way from the mean (0) to the hard ball (1): root of the tilt, relative to its most."""
+    ends = rows[(rows["kind"] == "end") & (rows["c"] == 1.0)].set_index(SPLIT)["tilt"].rename("end")
+    hard = rows.join(ends, on=SPLIT)["end"]
+    return np.sqrt((rows["tilt"] / hard).where(hard > 0.0, 0.0).clip(0.0, 1.0))
+
+
+@finding("tilt")
+def one_curve(rows: pd.DataFrame) -> Finding:
+    """Which exponents rank as p = 2 does at equal tilt, and where the paper's cells lie.
+
+    On the curve (rule 3 of the plan): median correlation at least 0.99, mean absolute difference of
+    the AUCs below half a point, and the mean difference equivalent to none.
+    """
+    others, by_exponent = matched(rows), {}
+    for p, part in others.groupby("p"):
+        difference = compare_over_sets(part.groupby("dataset", sort=False)["difference"].mean())
+        by_exponent[p] = _summary(part, difference)
+    table = pd.DataFrame(by_exponent).T.rename_axis("p")
+    off = others.assign(size=others["difference"].abs()).groupby(["p", "dataset"])["size"].mean()
+    two = rows[((rows["kind"] == "matched") & (rows["p"] == 2.0)) | (rows["kind"] == "end")]
+    span = two.groupby(SPLIT)["auc"].agg(np.ptp).groupby("dataset").mean()
+    paper = rows[rows["kind"] == "paper"].assign(way=way(rows))
+    cells = paper[paper["p"] > 1.0]
+    least = paper[paper["p"] == 1.0].groupby(SPLIT)["way"].min().groupby("dataset").median()
+    on = [p for p, row in by_exponent.items() if row["on_curve"]]
+    facts = {
+        "sets": others["dataset"].nunique(),
+        "on": [fraction(p) for p in on],
+        "off": [fraction(p) for p in by_exponent if p not in on],
+        "span": float(span.mean()),
+        "farthest": set_label(off[1.0].idxmax()),
+        "farthest_size": float(off[1.0].max()),
+        "at_mean": 100 * float((cells["way"] < 0.1).mean()),
+        "at_hard": 100 * float((cells["way"] > 0.95).mean()),
+        "l1_at_hard": 100 * float((paper[paper["p"] == 1.0]["way"] > 0.95).mean()),
+        "l1_no_mean": int((least > 0.1).sum()),
+        "l1_only_hard": int((least > 0.95).sum()),
+    }
+    for p, row in by_exponent.items():
+        name = fraction(p).replace("/", "_")
+        facts[f"size_{name}"] = row["size"]
+        facts[f"correlation_{name}"] = row["correlation"]
+        facts[f"left_{name}"] = row["words"]
+        facts[f"middle_{name}"] = row["middle"]
+    return Finding("", facts, table.drop(columns=["words"]), draw_curves(rows))
+
+
+def _summary(part: pd.DataFrame, difference: Difference) -> dict:
+    correlation, size = float(part["correlation"].median()), float(part["difference"].abs().mean())
+    by_share = part.assign(size=part["difference"].abs()).groupby("share")["size"].mean()
+    return {
+        "correlation": correlation,
+        "low": float(part["correlation"].quantile(0.05)),
+        "size": size,
+        "middle": float(by_share.max()),
+        "mean": difference.mean,
+        "words": weighed(difference),
+        "on_curve": correlation >= ALIKE and size < MARGIN and difference.equivalent,
+    }
+
+
+def draw_curves(rows: pd.DataFrame, shown: tuple[str, ...] = SHOWN) -> Draw:
+    """AUC on the way from the kernel mean to the hard ball, all p; the paper's cells as marks."""
+    rows = rows.assign(way=way(rows))
+    names = [name for name in shown if name in set(rows["dataset"])] or sorted(
+        set(rows["dataset"])
+    )[:6]
+
+    def draw(narrow: bool) -> Figure:
+        import matplotlib.pyplot as plt
+
+        columns = 2 if narrow else 3
+        lines = -(-len(names) // columns)
+        size = (NARROW, 1.6 * lines + 1.1) if narrow else (WIDE, 2.0 * lines + 0.7)
+        figure, axes = plt.subplots(
+            lines, columns, figsize=size, layout="constrained", sharex=True, squeeze=False
+        )
+        for ax, name in zip(axes.flat, names, strict=False):
+            _draw_set(ax, rows[rows["dataset"] == name])
+            ax.set_title(set_label(name), fontsize=9)
+        for ax in axes.flat[len(names) :]:
+            ax.set_axis_off()
+        for ax in axes[-1]:
+            ax.set_xticks([0, 0.5, 1], ["mean", "", "hard"])
+        figure.supxlabel("√ tilt, share of the way", fontsize=9)
+        figure.supylabel("AUC, %", fontsize=9)
+        handles, labels = axes[0, 0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper center", ncols=2 if narrow else 4)
+        return figure
+
+    return draw
+
+
+def _draw_set(ax: Axes, rows: pd.DataFrame) -> None:
+    """The curves and cells of one data set, means over its splits."""
+    ends = rows[rows["kind"] == "end"].groupby("c", sort=True)[["way", "auc"]].mean()
+    paper = rows[rows["kind"] == "paper"]
+    for family, colour, marker, name in (
+        (paper[paper["p"] > 1.0], GREY, "o", "paper's cells, p > 1"),
+        (paper[paper["p"] == 1.0], "#000000", "D", "paper's cells, p = 1"),
+    ):
+        cells = family.groupby(["p", "c"])[["way", "auc"]].mean()
+        look = {"facecolors": "none", "edgecolors": colour, "linewidths": 0.9, "zorder": 3}
+        ax.scatter(cells["way"], cells["auc"], s=16, marker=marker, label=name, **look)
+    path = rows[rows["kind"] == "matched"]
+    for p, (name, colour, style) in LINES.items():
+        line = path[path["p"] == p].groupby("share")[["way", "auc"]].mean()
+        line = pd.concat([ends.iloc[:1], line, ends.iloc[-1:]])
+        ax.plot(line["way"], line["auc"], style, color=colour, lw=1.6, label=name)
+    ax.tick_params(labelsize=8)
+
+
+@finding("tilt")
+def leaving_mean(rows: pd.DataFrame) -> Finding:
+    """Distances of centres near the kernel mean, measured and predicted (rules 1, 2 and 4)."""
+    others = matched(rows)
+    smooth = others[others["p"] > 1.0].assign(
+        ratio=lambda t: t["distance"] / t["predicted"],
+        of_bound=lambda t: t["distance"] / t["bound"],
+    )
+    near = smooth[smooth["share"] == PREDICTED_AT]
+    pairs = near.groupby(["dataset", "p"])["ratio"].median()
+    described = pairs.between(0.5, 2.0)
+    first = others[others["share"] == PREDICTED_AT].pivot_table(
+        index=SPLIT, columns="p", values="distance"
+    )
+    order = (first[[5.0, 20.0, 1.2, 1.0]].diff(axis=1).iloc[:, 1:] > 0.0).all(axis=1)
+    table = smooth.pivot_table(index="p", columns="share", values="ratio", aggfunc="median")
+    distance = others.pivot_table(index="p", columns="share", values="distance", aggfunc="median")
+    facts = {
+        "pairs": len(pairs),
+        "described": 100 * float(described.mean()),
+        "least": float(pairs.min()),
+        "most": float(pairs.max()),
+        "nearest": float(table.iloc[:, 0].median()),
+        "order": 100 * float(order.mean()),
+        "splits": len(order),
+        "of_bound": float((others["distance"] / others["bound"]).max()),
+        "tight": float((others["distance"] / others["bound"])[others["share"] >= 0.3].median()),
+        "one_distance": 100 * float(distance.loc[1.0].iloc[0]),
+        "largest_5": 100 * float(distance.loc[5.0].max()),
+        "largest_20": 100 * float(distance.loc[20.0].max()),
+        "largest_1_2": 100 * float(distance.loc[1.2].max()),
+    }
+    return Finding("", facts, table)

@@ -1,0 +1,260 @@
+"""The theorems on the path from the kernel mean to the hard ball, and attempts to break them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lpsvdd.kernels import kernel_matrix
+from lpsvdd.solver import Problem, solve
+from replication.findings import read, tilt
+from replication.protocol import Task
+from replication.studies import tilt as study
+from replication.studies.tilt import Path, Shape, compare, log_cost, shared, variance
+
+POWERS = [1.2, 1.5, 5.0, 20.0]
+
+
+@pytest.fixture(scope="module")
+def K():
+    return kernel_matrix(np.random.default_rng(0).normal(size=(40, 2)), gamma=0.5)
+
+
+def at_price(K, p, price):
+    return Path(K, p).at(math.log(price))
+
+
+def length(K, step):
+    return math.sqrt(max(float(step @ K @ step), 0.0))
+
+
+# -- the price list ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("p", [1.2, 2.0, 5.0])
+def test_the_solution_is_the_dearest_variance(K, p):
+    """V - lambda D_q of the solution against random weights, and its weights by the formula."""
+    price, n, q = 0.05, len(K), p / (p - 1)
+    found = at_price(K, p, price)
+
+    def value(alpha):
+        u = n * alpha
+        return variance(K, alpha) - price * np.mean((u**q - 1 - q * (u - 1)) / (q * (q - 1)))
+
+    best = value(found.alpha)
+    rng = np.random.default_rng(1)
+    for spread in (0.1, 1.0, 10.0):
+        assert value(rng.dirichlet(np.full(n, spread))) < best
+    mu = found.radius_sq + (p - 1) * price
+    u = np.maximum(1 + (found.distances - mu) / ((p - 1) * price), 0.0) ** (p - 1)
+    np.testing.assert_allclose(n * found.alpha, u, atol=1e-6)
+
+
+def test_the_farthest_point_has_the_largest_weight_and_p_1_caps_it(K):
+    for p in (1.0, *POWERS):
+        found = solve(K, p=p, c=0.1)
+        farthest = found.distances.argmax()
+        assert found.alpha[farthest] == pytest.approx(found.alpha.max(), abs=1e-7)
+        assert found.alpha[farthest] >= 1 / len(K)
+        assert p > 1.0 or found.alpha.max() <= 0.1
+
+
+# -- the ends ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("p", POWERS)
+def test_both_ends_are_reached_at_their_rates(K, p):
+    n, q = len(K), p / (p - 1)
+    hard, mean = solve(K, p=1.0, c=1.0, tol=1e-12), np.full(n, 1 / n)
+    u = n * hard.alpha
+    most = float(np.mean((u**q - 1 - q * (u - 1)) / (q * (q - 1))))
+    gain = variance(K, hard.alpha) - variance(K, mean)
+    for price in (10.0, 1.0, 1e-2, 1e-4):
+        found = at_price(K, p, price)
+        u = n * found.alpha
+        paid = float(np.mean((u**q - 1 - q * (u - 1)) / (q * (q - 1))))
+        assert paid <= gain / price + 1e-9
+        assert length(K, found.alpha - hard.alpha) <= math.sqrt(price * most) + 1e-6
+
+
+def test_large_p_is_entropic_at_a_fixed_price_and_the_hard_ball_at_a_fixed_cost(K):
+    price = 0.1
+    off = []
+    for p in (20.0, 40.0, 80.0):
+        found = at_price(K, p, price)
+        exponential = np.exp((found.distances - found.distances.max()) / price)
+        off.append(np.abs(found.alpha - exponential / exponential.sum()).max() / found.alpha.max())
+    assert off[2] < 0.6 * off[1] < 0.36 * off[0] < 0.1
+    hard = solve(K, p=1.0, c=1.0).alpha
+    away = [length(K, solve(K, p=p, c=1.0).alpha - hard) for p in (5.0, 20.0, 80.0)]
+    assert away[2] < away[1] < away[0]
+
+
+def test_p_near_1_is_the_box_at_a_fixed_cost_and_the_mean_at_a_fixed_price(K):
+    box = solve(K, p=1.0, c=0.08)
+    assert length(K, solve(K, p=1.01, c=0.08).alpha - box.alpha) < 0.02
+    tilts = [at_price(K, p, 0.05).tilt for p in (1.5, 1.1, 1.02)]
+    assert tilts[2] < tilts[1] < tilts[0]
+
+
+def test_costs_and_prices_belong_together():
+    n, p, price = 30, 3.0, 0.2
+    cost = math.exp(log_cost(p, n, math.log(price)))
+    assert (cost * p * n) ** (-1 / (p - 1)) / (p - 1) == pytest.approx(price)
+    assert math.exp(log_cost(1.0, n, math.log(0.5))) == pytest.approx(1 / (n * 0.5))
+
+
+# -- leaving the mean ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("p", POWERS)
+def test_paths_part_as_the_theorem_says(K, p):
+    """The weights themselves, and the centres; the error falls as the root of the tilt."""
+    shape, n = Shape.of(K), len(K)
+    z = shape.delta / shape.sigma
+    g = z**2 - 1 - (z**3).mean() * z
+    assert (g**2).mean() == pytest.approx((z**4).mean() - (z**3).mean() ** 2 - 1)
+    kappa = (p - 2) / (2 * (p - 1))
+    off = []
+    for tilt_ in (1e-2, 1e-4):
+        one, _ = Path(K, p).matched(tilt_, shape.sigma)
+        two, log_price = Path(K, 2.0).matched(tilt_, shape.sigma)
+        assert one.tilt == pytest.approx(tilt_, rel=1e-4)
+        measured = n * (one.alpha - two.alpha)
+        off.append(np.abs(measured - kappa * tilt_ * g).max() / np.abs(kappa * tilt_ * g).max())
+        row = compare(K, shape, one, two, log_price)
+        assert row["distance"] <= row["bound"]
+    assert row["distance"] == pytest.approx(row["predicted"], rel=0.05)
+    assert off[1] < 0.3 * off[0] and off[1] < 0.1
+
+
+def test_p_1_leaves_the_innermost_point(K):
+    shape, n = Shape.of(K), len(K)
+    found = at_price(K, 1.0, 1 - 1e-3)
+    nearest = shape.delta.argmin()
+    others = np.delete(found.alpha, nearest)
+    np.testing.assert_allclose(others, 1 / (n * (1 - 1e-3)), rtol=1e-9)
+    two, log_price = Path(K, 2.0).matched(found.tilt, shape.sigma)
+    assert compare(K, shape, found, two, log_price)["distance"] > 0.5
+
+
+# -- the middle ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_no_weights_of_a_smaller_tilt_break_the_bound(kernel):
+    rng = np.random.default_rng(2)
+    X = rng.standard_t(3, size=(30, 3))
+    K = kernel_matrix(X - X.mean(axis=0), kernel=kernel, gamma=0.3)
+    shape, base = Shape.of(K), np.full(30, 1 / 30)
+    size = float(np.ptp(K.diagonal()))
+    for price in (1.0, 0.1, 0.01):
+        log_price = math.log(price * size if kernel == "linear" else price)
+        two = Path(K, 2.0).at(log_price)
+        share = 1 + math.exp(log_price) / (2 * shape.rho)
+        for k in range(300):
+            ray = rng.dirichlet(np.full(30, 10.0 ** rng.uniform(-2, 1))) - base
+            if k % 2:  # near the solution, where the bound is tightest
+                ray = 0.1 * ray + 0.9 * (two.alpha - base)
+            other = base + ray * min(1.0, math.sqrt(two.tilt / (30 * ray @ ray)))
+            lost = variance(K, two.alpha) - variance(K, other)
+            assert share * length(K, other - two.alpha) ** 2 <= lost + 1e-9 * size
+
+
+# -- degenerate points ----------------------------------------------------------------
+
+
+def test_one_point_and_points_at_equal_distances_have_no_path():
+    assert Problem(np.ones((1, 1)), p=3.0, c=1.0).tilt(np.ones(1)) == 0.0
+    square = np.array([[1.0, 0], [-1, 0], [0, 1], [0, -1]])
+    K = square @ square.T
+    assert Shape.of(K).sigma == 0.0
+    for p in (1.5, 2.0, 20.0):
+        for cost in (1e-3, 1.0, 1e3):
+            found = solve(K, p=p, c=cost)
+            assert length(K, found.alpha - 0.25) < 1e-4
+
+
+def test_distances_of_two_values_leave_p_nothing_to_do():
+    """Three points on a line: by symmetry the tilt is the only parameter, at p = 1 as well."""
+    x = np.array([-1.0, 0.0, 1.0])
+    K = np.outer(x, x)
+    shape = Shape.of(K)
+    assert shape.bend == pytest.approx(0.0, abs=1e-12)
+    for tilt_ in (0.01, 0.2, 0.45):
+        weights = [Path(K, p).matched(tilt_, shape.sigma)[0].alpha for p in (1.0, 1.2, 2.0, 20.0)]
+        np.testing.assert_allclose(weights, [weights[0]] * 4, atol=1e-5)
+
+
+def test_equal_rows_share_at_p_1_and_the_centre_stays():
+    X = np.repeat(np.random.default_rng(3).normal(size=(8, 2)), [1, 2, 3, 1, 2, 3, 1, 2], axis=0)
+    K = kernel_matrix(X, gamma=0.5)
+    raw = solve(K, p=1.0, c=0.15, tol=1e-12)
+    group = np.repeat(np.arange(8), [1, 2, 3, 1, 2, 3, 1, 2])
+    first = np.flatnonzero(np.diff(group, prepend=-1))
+    uneven = np.zeros(len(X))  # all weight of equal rows on the first of them
+    uneven[first] = np.bincount(group, raw.alpha)
+    found = shared(K, replace(raw, alpha=uneven))
+    assert length(K, raw.alpha - found.alpha) < 1e-7
+    assert max(np.ptp(found.alpha[group == k]) for k in range(8)) == 0.0
+    assert found.tilt == pytest.approx(len(X) * found.alpha @ found.alpha - 1)
+    assert found.tilt < 0.9 * (len(X) * uneven @ uneven - 1)
+    above = solve(K, p=2.0, c=0.15)
+    assert shared(K, above) is above
+
+
+# -- study and findings ----------------------------------------------------------------
+
+
+def test_a_split_holds_matched_models_the_papers_cells_and_both_ends():
+    table = pd.DataFrame(study.tilt(Task("D7", "pure", 0)))
+    assert set(table["kind"]) == {"matched", "paper", "end"}
+    path = table[table["kind"] == "matched"]
+    assert len(path) == len(study.SHARES) * (1 + len(study.COMPARED))
+    by_share = path.groupby("share")["tilt"]
+    assert (by_share.max() / by_share.min() < 1 + 1e-4).all()
+    others = path[path["p"] != 2.0]
+    assert (others["distance"] <= others["bound"] * (1 + 1e-6) + 1e-9).all()
+    assert others["predicted"].isna().equals(others["p"] == 1.0)
+    ends = table[table["kind"] == "end"]
+    assert ends["tilt"].min() == 0.0 and ends["tilt"].max() >= path["tilt"].max()
+
+
+def test_an_exponent_leaves_the_curve_when_its_auc_does():
+    rows = read("tilt")
+    assert "5" in tilt.one_curve(rows).facts["on"]
+    moved = rows["kind"].eq("matched") & rows["p"].eq(5.0)
+    for column, step in (("auc", 0.6), ("correlation", -0.02)):
+        changed = rows.copy()
+        changed.loc[moved, column] += step
+        assert "5" not in tilt.one_curve(changed).facts["on"]
+    sign = rows["trial"].map({10: 1.0, 11: -1.0, 12: 0.0})  # apart in size, not on average
+    changed = rows.assign(auc=rows["auc"] + sign.where(moved, 0.0))
+    found = tilt.one_curve(changed).facts
+    assert found["size_5"] > 0.5 and "5" not in found["on"]
+
+
+def test_a_wrong_prediction_is_seen():
+    rows = read("tilt")
+    assert tilt.leaving_mean(rows).facts["described"] == 100.0
+    wrong = rows.assign(predicted=rows["predicted"] * 5.0)
+    assert tilt.leaving_mean(wrong).facts["described"] == 0.0
+    far = rows.assign(distance=rows["distance"].where(rows["p"] != 5.0, 0.9))
+    assert tilt.leaving_mean(far).facts["order"] < 50.0
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_the_figure_shows_every_exponent_and_all_cells(narrow):
+    import matplotlib.pyplot as plt
+
+    figure = tilt.draw_curves(read("tilt"), ("D2", "D8", "D7"))(narrow=narrow)
+    shown = [ax for ax in figure.axes if ax.axison]
+    assert len(shown) == 3
+    for ax in shown:
+        assert len(ax.lines) == len(tilt.LINES)
+        assert len(ax.collections[0].get_offsets()) == 40
+    plt.close(figure)
