@@ -119,7 +119,8 @@ class _Rounds:
         best, since_best, is_fine = value, 0, self.polish == 0
         for number in range(60):
             self._report_round(number, int(kept.sum()), value)
-            if (is_fine and is_optimal(problem, value, tol)) or since_best > 6:
+            is_enough = is_fine or (value.gap <= 1e-3 * tol and not problem.is_boxed)
+            if (is_enough and is_optimal(problem, value, tol)) or since_best > 6:
                 break
             if self.n_iter >= self.max_iter:
                 break
