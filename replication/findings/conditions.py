@@ -15,7 +15,7 @@ from replication.evidence import as_table, compare, comparison_of, weighed
 from replication.findings import Finding, finding
 from replication.findings.same_range import LP
 from replication.paper import EXPONENTS
-from replication.statistics import cluster_interval, mean_interval, mean_matrix
+from replication.statistics import cluster_interval, mean_matrix
 from replication.studies.ranges import TARGETS, label
 from replication.wording import worded
 
@@ -100,7 +100,7 @@ def choice_of_p(rows: pd.DataFrame) -> Finding:
         "two": worded(comparison_of(rows, TUNED, TWO)),
         "best_fixed": table.index[best],
         "best_fixed_diff": worded(comparison_of(rows, fixed[best], TUNED)),
-        "hindsight": worded(mean_interval(means[fixed].max(axis=1) - means[TUNED])),
+        "hindsight": worded(cluster_interval(means[fixed].max(axis=1) - means[TUNED])),
     }
     return Finding("", facts, table)
 

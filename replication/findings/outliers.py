@@ -13,7 +13,7 @@ from replication.findings import Finding, finding
 from replication.layout import in_order
 from replication.printed import printed_matrix
 from replication.protocol import Task, auc
-from replication.statistics import mean_interval, mean_matrix
+from replication.statistics import cluster_interval, mean_matrix
 from replication.tables import method_label
 from replication.trial import prepare
 from replication.wording import signed, worded
@@ -108,10 +108,10 @@ def outlier_print(contest: pd.DataFrame) -> Finding:
     own, variant = WAYS["lp with negatives"], WAYS["sum alpha = 1"]
     lines = {}
     for name in WAYS.values():
-        apart = mean_interval(distance[name])
+        apart = cluster_interval(distance[name])
         lines[name] = {
             "distance": f"{apart.mean:.1f} ({apart.low:.1f} to {apart.high:.1f})",
-            "here − print": worded(mean_interval(shown[name] - shown[PRINTED])),
+            "here − print": worded(cluster_interval(shown[name] - shown[PRINTED])),
             "nearer": f"{(distance[name] < distance[own]).sum()} of {len(shown)}",
             "correlation": f"{shown[name].corr(shown[PRINTED]):.2f}",
         }

@@ -31,6 +31,7 @@ from replication.methods import Method, grid
 from replication.paper import COSTS, EXPONENTS, TRIALS
 from replication.statistics import (
     Friedman,
+    cluster_count,
     critical_difference,
     friedman,
     mean_matrix,
@@ -105,7 +106,7 @@ class Rerun:
     @property
     def reach(self) -> float:
         """Difference of average ranks below which Nemenyi's test does not tell two apart."""
-        return critical_difference(len(self.methods), len(self.here))
+        return critical_difference(len(self.methods), cluster_count(self.here.index))
 
     @cached_property
     def test(self) -> Friedman | None:
