@@ -19,7 +19,7 @@ of G clusters, n = sum n_g, the mean m = sum S_g / n has the standard error
 and its interval is m +- t se with G - 1 degrees of freedom. Differences over 17 clusters are skewed
 and have outliers: on our own profiles a bootstrap of percentiles covers 89 % instead of 95 %, and
 Student's interval 92 %. So the t quantile is that of half the error (97.5 % where 95 % is asked
-for), which covers 94.7 % on average over the profiles: ``studies/intervals.py`` measures it.
+for), which covers 94.6 % on average over the profiles: ``studies/intervals.py`` measures it.
 
 References: Friedman (1937); Iman and Davenport (1980); Demsar, JMLR 7 (2006).
 """
