@@ -170,6 +170,12 @@ def chosen(cells: Sequence[JudgedCell]) -> JudgedCell | None:
     return None if index is None else cells[index]
 
 
+def tied(cells: Sequence[JudgedCell]) -> list[JudgedCell]:
+    """All cells with the highest validation AUC, in the order of the grid."""
+    known = [cell.auc_val for cell in cells if cell.auc_val is not None]
+    return [cell for cell in cells if known and cell.auc_val == max(known)]
+
+
 def outcome(cell: JudgedCell | None) -> dict[str, Any]:
     """The columns every table has of a chosen cell: test AUC, validation AUC, parameters."""
     if cell is None or cell.auc is None:
