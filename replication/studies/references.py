@@ -83,10 +83,14 @@ def references(task: Task) -> list[Row]:
 
 
 def naive_columns(train: np.ndarray, X: np.ndarray) -> np.ndarray:
-    """Constant columns of the training rows divided by a deviation of 1e-16 of their value."""
-    constant = np.ptp(train, axis=0) == 0.0
-    noise = np.finfo(float).eps * np.maximum(np.abs(train[0]), 1.0)
-    return np.where(constant, (X - train[0]) / np.where(constant, noise, 1.0), X)
+    """Constant columns of the training rows, divided by the deviation that rounding gives them.
+
+    The mean of equal numbers may miss them by a unit in the last place; the deviation is then such
+    a unit and not 0, and a row with another value gets one of about 1e16.
+    """
+    mean, deviation = train.mean(axis=0), train.std(axis=0)
+    divided = (np.ptp(train, axis=0) == 0.0) & (deviation > 0.0)
+    return np.where(divided, (X - mean) / np.where(divided, deviation, 1.0), X)
 
 
 @study(
