@@ -82,6 +82,66 @@ def contraction(factor: float = 2.0, n: int = 8, margin: float = 0.5) -> Finding
 
 
 @finding()
+def textbook_lemmas() -> Finding:
+    """Theorems 1, 3 and 4 are textbook theorems; examples illustrate them and prove nothing.
+
+    Holds when no example contradicts one of them.
+    """
+    parts = rademacher_of_linear_class(), uniform_deviation(), contraction()
+    verdicts = {part.verdict for part in parts}
+    facts = {
+        "value": parts[0].facts["value"],
+        "bound": parts[0].facts["bound"],
+        "share": parts[1].facts["share"],
+        "ratio": parts[2].facts["ratio"],
+        "plain": parts[2].facts["plain"],
+    }
+    return Finding("holds" if verdicts == {"holds"} else "not reproduced", facts)
+
+
+@finding()
+def event_of_theorem_2(margin: float = 0.1, n_new: int = 20_000) -> Finding:
+    """P[y(f - R2) > margin] against P[y(f - R2) > 0], the probability of misclassification.
+
+    Erratum when the two events have different probabilities for a fitted ball.
+    """
+    rng = np.random.default_rng(0)
+    X, new = rng.normal(size=(60, 2)), rng.normal(size=(n_new, 2))
+    K = kernel_matrix(X, kernel="rbf", gamma=0.25)
+    found = solve(K, p=2.0, c=0.1)
+    to_new = kernel_matrix(new, X, kernel="rbf", gamma=0.25) @ found.alpha
+    h = 1.0 - 2.0 * to_new + found.alpha @ K @ found.alpha - found.radius_sq
+    wrong, counted = 100 * float(np.mean(h > 0.0)), 100 * float(np.mean(h > margin))
+    facts = {"wrong": wrong, "counted": counted, "margin": margin}
+    return Finding("erratum" if wrong > counted else "holds", facts)
+
+
+@finding()
+def loss_of_low_confidence(margin: float = 0.1) -> Finding:
+    """The margin loss of points that are on the right side by less than the margin."""
+    right = np.linspace(-margin, 0.0, 11)
+    largest = max(float(margin_loss(right, p=p, margin=margin).max()) for p in (1.0, 2.0, 5.0))
+    return Finding("erratum" if largest == 0.0 else "holds", {"largest": largest, "margin": margin})
+
+
+@finding()
+def norm_of_centre(outlier: Sequence[float] = (0.0, 0.8)) -> Finding:
+    """||w||^2 = alpha'K alpha against the square of the centre, without and with an outlier.
+
+    Points as in ``distance_bound_with_negatives``. Holds partly when only the first agrees.
+    """
+    X, y = np.array([[-0.4, 0.9], [0.4, 0.9], outlier]), np.array([1.0, 1.0, -1.0])
+    apart = []
+    for count in (2, 3):
+        K = X[:count] @ X[:count].T
+        alpha = solve(K, y[:count], p=2.0, c=100.0).alpha
+        signed = y[:count] * alpha
+        apart.append(abs(float(alpha @ K @ alpha - signed @ K @ signed)))
+    verdict = "holds" if apart[1] <= 1e-9 else "holds partly"
+    return Finding(verdict, {"without": apart[0], "with": apart[1]})
+
+
+@finding()
 def squared_in_theorem_5(kappa: float = 2.0) -> Finding:
     """Two opposite points: f exceeds B^2 + 3 B_kappa, the bracket as Theorem 5 prints it."""
     # phi = ±kappa on a line, centre at one end (||w|| = kappa): f at the other end is 4 kappa^2.

@@ -56,6 +56,8 @@ RANGE = {
     **{f"ℓp − {name}": (LP, f"{name}, 40 cells") for name in WEIGHTED},
 }
 """Further comparisons over the same range."""
+SAME_RANKING = 0.9999
+"""Rank correlation from which a cell of the grid is an l1 model under another name."""
 
 
 @finding("common_range")
@@ -222,7 +224,21 @@ def relabelling(rows: pd.DataFrame) -> Finding:
     ]
     left = compare_over_sets(own.groupby("dataset", sort=False)["left"].mean())
     apart = own.groupby("dataset")["size"].mean().nlargest(3)
+    unlike = own[own["correlation"] < SAME_RANKING]
+    cells = {cell: compare_over_sets(part.groupby("dataset")["left"].mean())
+             for cell, part in own.groupby(["p", "c"])}  # fmt: skip
+    top = max(cells, key=lambda cell: cells[cell].mean)
     facts = {
+        "alike": 100 * float((own["correlation"] >= SAME_RANKING).mean()),
+        "left_unlike": weighed(
+            compare_over_sets(unlike.groupby("dataset", sort=False)["left"].mean())
+        ),
+        "left_unlike_interval": worded(
+            compare_over_sets(unlike.groupby("dataset", sort=False)["left"].mean())
+        ),
+        "size_unlike": float(unlike["size"].mean()),
+        "best_cell": f"p = {fraction(top[0])}, c = {top[1]:g}",
+        "best_left": worded(cells[top]),
         "share": 100 * relabels.mean(),
         "pairs": len(pairs),
         "correlation": float(own["correlation"].median()),

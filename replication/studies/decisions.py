@@ -70,9 +70,10 @@ def row_of(name: str, trial: Trial, cell: JudgedCell) -> Row:
     reject, accept = rates(d_test, found.radius_sq, trial.y_test)
     reject_cal, accept_cal = rates(d_test, calibrated, trial.y_test)
     return {
-        "method": name, "p": round(found.p, 4), "auc": cell.auc, "empty": bool(found.radius_sq < 0.0),
-        "outside": outside, "support": support, "reject": reject, "accept": accept,
-        "reject_calibrated": reject_cal, "accept_calibrated": accept_cal,
+        "method": name, "p": round(found.p, 4), "auc": cell.auc,
+        "empty": bool(found.radius_sq < 0.0), "outside": outside, "support": support,
+        "reject": reject, "accept": accept, "reject_calibrated": reject_cal,
+        "accept_calibrated": accept_cal,
     }  # fmt: skip
 
 
