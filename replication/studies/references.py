@@ -20,7 +20,7 @@ from replication.methods.paths import kpca_path
 from replication.protocol import Task, split, trial_seed
 from replication.store import Row
 from replication.studies.study import VariantTask, shared_place_rows, study, variants
-from replication.trial import Trial, judge, load_split_data, prepare, prepare_rows
+from replication.trial import Trial, judge, kernels_of, load_split_data, prepare
 
 NEIGHBOURS = (1, 2, 3, 5, 10, 20)
 WIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0)
@@ -82,15 +82,16 @@ def references(task: Task) -> list[Row]:
     return shared_place_rows(task, {name: judge(trial, own) for name, own in cells.items()})
 
 
-def naive_columns(train: np.ndarray, X: np.ndarray) -> np.ndarray:
-    """Constant columns of the training rows, divided by the deviation that rounding gives them.
+def naively_standardised(train: np.ndarray, X: np.ndarray) -> np.ndarray:
+    """(X - mean)/deviation of the training rows, then unit length, a deviation of 0 left alone.
 
-    The mean of equal numbers may miss them by a unit in the last place; the deviation is then such
-    a unit and not 0, and a row with another value gets one of about 1e16.
+    The mean of equal numbers may miss them by a unit in the last place. The deviation of a constant
+    column is then such a unit: its training rows get one value of about 1 in size, and a row with
+    another value one of about 1e15, beside which its other columns vanish.
     """
     mean, deviation = train.mean(axis=0), train.std(axis=0)
-    divided = (np.ptp(train, axis=0) == 0.0) & (deviation > 0.0)
-    return np.where(divided, (X - mean) / np.where(divided, deviation, 1.0), X)
+    Z = (X - mean) / np.where(deviation > 0.0, deviation, 1.0)
+    return Z / np.maximum(np.linalg.norm(Z, axis=1, keepdims=True), np.finfo(float).tiny)
 
 
 @study(
@@ -106,14 +107,15 @@ def constant_columns(variant: VariantTask) -> list[Row]:
     data = load_split_data(task.dataset)
     parts = split(data.y, task.dataset, task.trial)
     train = parts.train[data.y[parts.train] == 1]
-    X = data.X.astype(float)
+    X, rows = data.X.astype(float), (train, parts.validation, parts.test)
     count = int((np.ptp(X[train], axis=0) == 0.0).sum())
     if variant.variant == PREPARATIONS[1]:
-        X = naive_columns(X[train], X)
-    trial = prepare_rows(
-        *((X[rows], data.y[rows]) for rows in (train, parts.validation, parts.test)),
-        seed=trial_seed(task.dataset, task.trial),
-    )
+        trial = kernels_of(
+            *((naively_standardised(X[train], X[one]), data.y[one]) for one in rows),
+            seed=trial_seed(task.dataset, task.trial),
+        )
+    else:
+        trial = prepare(task)
     judged = {n: judge(trial, METHODS["pure", n].run(trial.kernels)) for n in CONTESTANTS}
     where = {"preparation": variant.variant, "constant": count}
     return [where | row for row in shared_place_rows(task, judged)]
