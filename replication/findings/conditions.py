@@ -1,6 +1,6 @@
 """Where p could matter: conditions changed one at a time, validation rows, the choice of p.
 
-Tables: ``conditions``, ``validation_size``, ``choice_of_p``, ``support``.
+Tables: ``conditions``, ``ties_and_tails``, ``validation_size``, ``choice_of_p``, ``support``.
 """
 
 from __future__ import annotations
@@ -45,9 +45,16 @@ def by_condition(rows: pd.DataFrame, other: str) -> pd.DataFrame:
     )
 
 
-@finding("conditions")
-def conditions(rows: pd.DataFrame) -> Finding:
-    """Under which conditions lp is above l1, cells that tie on validation sharing the place."""
+def both_runs(rows: pd.DataFrame, neutral: pd.DataFrame) -> pd.DataFrame:
+    """Rows of ``ties_and_tails``, and of ``conditions`` those that were not run anew."""
+    kept = rows["condition"].str.startswith(("n = ", "contamination "))
+    return pd.concat([neutral, rows[kept]], ignore_index=True)
+
+
+@finding("conditions", "ties_and_tails")
+def conditions(first: pd.DataFrame, neutral: pd.DataFrame) -> Finding:
+    """Under which conditions lp is above l1; see the plan for what ties do in which."""
+    rows = both_runs(first, neutral)
     table = by_condition(rows, label(1.0))
     quarter = rows[rows["condition"] == "validation 0.25"]
 
@@ -73,7 +80,8 @@ def conditions(rows: pd.DataFrame) -> Finding:
         "hurts": list(table.index[table["says"].str.startswith("lower")]),
         "same": int(table["says"].str.contains("equivalent").sum()),
         "see": f"{table['detectable'].min():.1f} to {table['detectable'].max():.1f}",
-        "splits": int(rows.groupby("dataset")["trial"].nunique().min()),
+        "splits": int(neutral.groupby("dataset")["trial"].nunique().min()),
+        "splits_first": int(first.groupby("dataset")["trial"].nunique().min()),
     }
     return Finding("", facts, table)
 

@@ -253,3 +253,14 @@ def relabelling(rows: pd.DataFrame) -> Finding:
         return Finding("not reproduced", facts)
     best = max(by_exponent, key=lambda found: found.mean)
     return Finding("holds" if best.low > MARGIN else "holds partly", facts)
+
+
+@finding("interval_coverage")
+def coverage(rows: pd.DataFrame, level: float = 95.0) -> Finding:
+    """How often three intervals over clusters cover the mean, on the profiles of twenty sets."""
+    part = rows[
+        (rows["level"] == level) & rows["table"].isin(["pure", "negatives", "common_range"])
+    ]
+    means = part[["percentile", "student", "calibrated"]].mean()
+    facts = {"profiles": len(part), "worst": float(part["calibrated"].min())}
+    return Finding("", facts | {name: float(value) for name, value in means.items()}, part)

@@ -99,7 +99,7 @@ def naively_standardised(train: np.ndarray, X: np.ndarray) -> np.ndarray:
     tasks=lambda names, trials: variants(names, trials, of=dict.fromkeys(PREPARATIONS)),
     names=WITH_CONSTANTS,
     trials=10,
-    parameters={"preparations": PREPARATIONS, "contestants": CONTESTANTS},
+    parameters={"preparations": PREPARATIONS, "contestants": CONTESTANTS, "naive": "all columns"},
 )
 def constant_columns(variant: VariantTask) -> list[Row]:
     """One row a method under one preparation of the constant columns."""
