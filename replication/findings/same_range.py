@@ -76,6 +76,8 @@ def lead(rows: pd.DataFrame) -> Finding:
         "left": weighed(left),
         "lead_interval": worded(lead),
         "left_interval": worded(left),
+        "lowest": signed(left.lowest),
+        "highest": signed(left.highest),
         "removed": weighed(steps[REMOVED]),
         "with_mean": weighed(steps[MEAN]),
         "few": weighed(steps[FEW]),
