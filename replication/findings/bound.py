@@ -117,9 +117,12 @@ def event_of_theorem_2(margin: float = 0.1, n_new: int = 20_000) -> Finding:
 
 
 @finding()
-def loss_of_low_confidence(margin: float = 0.1) -> Finding:
-    """The margin loss of points that are on the right side by less than the margin."""
-    right = np.linspace(-margin, 0.0, 11)
+def loss_of_low_confidence(margin: float = 0.1, offset: float = 0.0) -> Finding:
+    """The margin loss of points that are on the right side by less than the margin.
+
+    A loss that starts ``offset`` = margin before the surface would penalise them.
+    """
+    right = np.linspace(-margin, 0.0, 11) + offset
     largest = max(float(margin_loss(right, p=p, margin=margin).max()) for p in (1.0, 2.0, 5.0))
     return Finding("erratum" if largest == 0.0 else "holds", {"largest": largest, "margin": margin})
 

@@ -179,7 +179,7 @@ OTHER_ARGUMENTS = {
     "unit_length_simplification": {"kernel": "linear"},
     "squared_in_theorem_5": {"kappa": 1.0},
     "event_of_theorem_2": {"margin": 0.0},
-    "loss_of_low_confidence": {"margin": -0.1},
+    "loss_of_low_confidence": {"offset": 0.1},
     "norm_of_centre": {"outlier": (0.0, -0.9)},
     "distance_bound_with_negatives": {"negative": (0.0, -0.9)},
     "lipschitz_constant": {"margin": 100.0},

@@ -198,7 +198,9 @@ def test_effects_are_shrunk_as_far_as_their_noise_asks() -> None:
     alike = effects(draw({}))
     assert alike.p_value > 0.01 and alike.between < 0.1 and not alike.beyond(+1)
     apart = effects(draw({"X0": 3.0}))
-    assert apart.q > 100 and apart.beyond(+1) == ["X0"]
+    assert (
+        apart.q > 100 and apart.table["low"].idxmax() == "X0" and apart.table.loc["X0", "low"] > 2
+    )
     table = apart.table
     pulled = (table["observed"] - table["mean"]) / (table["observed"] - apart.mean)
     assert pulled["X0"] < pulled["X9"] < 1.0  # what is known better moves less
