@@ -25,7 +25,6 @@ LARGEST = max(round(record.positives / 3) for record in RECORDS)
 """The largest one-class training set of the experiments: a third of a set's targets."""
 
 
-@finding()
 def rademacher_of_linear_class(n_draws: int = 2000, constant: float = 2.0) -> Finding:
     """Monte-Carlo complexity of the linear class against (2B/n) sqrt(tr K)."""
     K, _ = example(n=60)
@@ -35,7 +34,6 @@ def rademacher_of_linear_class(n_draws: int = 2000, constant: float = 2.0) -> Fi
     return Finding(verdict, {"value": float(value), "bound": bound})
 
 
-@finding()
 def uniform_deviation(
     n: int = 40, delta: float = 0.05, complexity: float = 1.0, spread: float = 3.0
 ) -> Finding:
@@ -55,7 +53,6 @@ def uniform_deviation(
     return Finding("holds" if share >= 1.0 - delta else "not reproduced", facts)
 
 
-@finding()
 def contraction(factor: float = 2.0, n: int = 8, margin: float = 0.5) -> Finding:
     """Theorem 4, R(A o F) <= 2 L R(F), over all 2^n signs, for a finite class of linear functions.
 
