@@ -23,15 +23,19 @@ from replication.findings import VERDICTS, Finding, all_findings
 from replication.wording import fill
 
 THEMES = (
-    "The formulation",
-    "The bound",
-    "The figure",
-    "The printed tables",
+    "What p does",
     "The rerun without labelled outliers",
     "The rerun with labelled outliers",
-    "What p does",
+    "The formulation",
+    "The bound",
     "Solving and extensions",
+    "The figure",
+    "The data and the printed rows",
+    "Print against print",
 )
+"""What matters first."""
+PRINT = THEMES[-1]
+"""Checks of the paper against its own pages, and slips of a word: a table of their own."""
 
 
 class LedgerError(ValueError):
@@ -105,12 +109,32 @@ def link(claim: Claim, root: Path) -> str:
     return f"{number}{{ref}}`{title} <{label}>`"
 
 
+def of_substance(claims: Iterable[Claim]) -> list[Claim]:
+    """The claims that are more than a check of print against print."""
+    return [claim for claim in claims if claim.theme != PRINT]
+
+
+def markdown_table(claims: Iterable[Claim], root: Path) -> str:
+    """Checks of print against print: one line a claim."""
+    lines = ["| claim | where | verdict | found |", "|---|---|---|---|"]
+    for claim in claims:
+        found = judge(claim)
+        mismatch = "" if found.verdict == claim.verdict else f" (ledger: {claim.verdict})"
+        text = f"{typeset(says(claim, found))} {link(claim, root)}".replace("|", "\\|")
+        where = f"{claim.location} | {found.verdict}{mismatch}"
+        lines.append(f"| {typeset(claim.claim)} | {where} | {text} |")
+    return "\n".join(lines)
+
+
 def markdown_cards(claims: Iterable[Claim], root: Path) -> str:
-    """The ledger in MyST: a heading for each theme, a box for each claim."""
+    """The ledger in MyST: a heading for each theme, a box for each claim, print as a table."""
     blocks, claims = [], list(claims)
     for theme in THEMES:
         group = [claim for claim in claims if claim.theme == theme]
         if not group:
+            continue
+        if theme == PRINT:
+            blocks.append(f"**{theme}**\n\n{markdown_table(group, root)}\n")
             continue
         lines = ["::::{div} theme", "", f"**{theme}**", ""]
         for claim in group:
@@ -154,6 +178,10 @@ FORMULAS = {
     "tanh(x'z − 1)": r"\tanh(x^\top z - 1)",
     "1 − Δ": r"1 - \Delta",
     "p/υ": r"p/\upsilon",
+    "y(f − R²) > υ": r"y(f - R^2) > \upsilon",
+    "y(f − R²) > 0": "y(f - R^2) > 0",
+    "p/(p − 1)": "p/(p-1)",
+    "α'Kα": r"\alpha^\top K\alpha",
     "½": r"\tfrac12",
     "c₁": "c_1",
     "c₂": "c_2",

@@ -19,14 +19,14 @@ import pandas as pd
 from scipy import stats
 
 from replication.statistics import (
-    RESAMPLES,
     Interval,
-    cluster_draws,
+    calibrated_quantile,
+    cluster_error,
+    cluster_interval,
     cluster_of,
-    interval_around,
     trial_matrix,
 )
-from replication.wording import bracketed, worded
+from replication.wording import bracketed, signed, worded
 
 MARGIN = 0.5
 """AUC points below which a difference does not matter in practice."""
@@ -37,12 +37,14 @@ class Difference(Interval):
     """A mean paired difference over data sets with all that a decision about it needs.
 
     ``low``, ``high``: 95 % cluster interval; ``low_90``, ``high_90``: the one of the two one-sided
-    tests; ``detectable``: see the module.
+    tests; ``detectable``: see the module; ``lowest``, ``highest``: the ends over the data sets.
     """
 
     low_90: float
     high_90: float
     detectable: float
+    lowest: float
+    highest: float
 
     @property
     def exists(self) -> bool:
@@ -62,21 +64,22 @@ class Difference(Interval):
         return ", yet ".join(words) or "undecided"
 
 
-def compare_over_sets(values: pd.Series, *, seed: int = 0) -> Difference:
+def compare_over_sets(values: pd.Series) -> Difference:
     """Everything about a mean difference, given one value per data set (the index).
 
     One cluster alone has no interval: its ends are NaN.
     """
-    clusters = len({cluster_of(name) for name in values.index})
-    low = low_90 = high_90 = high = detectable = np.nan
-    if clusters > 1:
-        draws = cluster_draws(values, RESAMPLES, seed)
-        low, low_90, high_90, high = np.percentile(draws, [2.5, 5.0, 95.0, 97.5])
-        needed = stats.t.ppf(0.975, clusters - 1) + stats.t.ppf(0.8, clusters - 1)
-        detectable = needed * draws.std()
-    found = vars(interval_around(values, low, high))
-    more = {"low_90": low_90, "high_90": high_90, "detectable": detectable}
-    return Difference(**found, **{name: float(value) for name, value in more.items()})
+    error, clusters = cluster_error(values)
+    wide, narrow = cluster_interval(values), cluster_interval(values, level=0.9)
+    needed = calibrated_quantile(0.95, clusters) + stats.t.ppf(0.8, clusters - 1)
+    return Difference(
+        **vars(wide),
+        low_90=narrow.low,
+        high_90=narrow.high,
+        detectable=float(needed * error),
+        lowest=float(values.min()),
+        highest=float(values.max()),
+    )
 
 
 def signed_rank(values: pd.Series, *, seed: int = 0) -> dict[str, float]:
@@ -145,7 +148,9 @@ def compare(rows: pd.DataFrame, pairs: Mapping[str, tuple[str, str]]) -> dict[st
 def as_table(found: Mapping[str, Difference]) -> pd.DataFrame:
     """Differences as lines of a table, for a look and for a figure."""
     lines = [{**vars(one), "says": one.state} for one in found.values()]
-    columns = ["mean", "low", "high", "says", "detectable", "wins", "losses", "n"]
+    columns = [
+        "mean", "low", "high", "says", "detectable", "lowest", "highest", "wins", "losses", "n",
+    ]  # fmt: skip
     return pd.DataFrame(lines, index=pd.Index(found, name="comparison"))[columns]
 
 
@@ -159,6 +164,8 @@ def decision_table(rows: pd.DataFrame, pairs: Mapping[str, tuple[str, str]]) -> 
             "difference": bracketed(found),
             "says": found.state,
             "could see": found.detectable,
+            "lowest set": found.lowest,
+            "highest set": found.highest,
             "P(lower)": bayes["lower"],
             "P(within ±0.5)": bayes["equivalent"],
             "P(higher)": bayes["higher"],
@@ -169,7 +176,12 @@ def decision_table(rows: pd.DataFrame, pairs: Mapping[str, tuple[str, str]]) -> 
 
 
 def weighed(found: Difference) -> str:
-    """A difference for a sentence: +0.1 (−0.1 to +0.3, equivalent), or what else it says."""
+    """A difference for a sentence: +0.1 (−0.1 to +0.3, higher), or what else it says.
+
+    "equivalent" speaks of the mean, so the lowest and highest data set stand beside it.
+    """
     if np.isnan(found.low):
         return worded(found)
-    return f"{worded(found).removesuffix(')')}, {found.state})"
+    sets = f"; single sets {signed(found.lowest)} to {signed(found.highest)}"
+    said = f"{found.state} on average{sets}" if found.equivalent else found.state
+    return f"{worded(found).removesuffix(')')}, {said})"

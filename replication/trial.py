@@ -128,9 +128,21 @@ def prepare_rows(
     seed: int = 0,
 ) -> Trial:
     """The trial of given rows (inputs, labels): impute, standardise, normalise, kernels."""
-    steps = preprocessor(impute=options.imputation, unit_norm=options.unit_norm)
-    X = steps.fit(*train).transform(train[0])
-    Z = steps.transform(np.concatenate([validation[0], test[0]]))
+    steps = preprocessor(impute=options.imputation, unit_norm=options.unit_norm).fit(*train)
+    parts = ((steps.transform(X), y) for X, y in (train, validation, test))
+    return kernels_of(*parts, options=options, seed=seed)
+
+
+def kernels_of(
+    train: tuple[np.ndarray, np.ndarray],
+    validation: tuple[np.ndarray, np.ndarray],
+    test: tuple[np.ndarray, np.ndarray],
+    *,
+    options: Options = DEFAULTS,
+    seed: int = 0,
+) -> Trial:
+    """The trial of prepared rows (inputs, labels): width and kernels."""
+    X, Z = train[0], np.concatenate([validation[0], test[0]])
     width = options.width_factor * half_mean_distance(X)
     gamma = rbf_gamma(width) * (1.0 if options.formula == "2s2" else 2.0)
     return Trial(
@@ -168,6 +180,12 @@ def chosen(cells: Sequence[JudgedCell]) -> JudgedCell | None:
     """The cell with the highest validation AUC, the first one among ties; None without any."""
     index = select([cell.auc_val for cell in cells])
     return None if index is None else cells[index]
+
+
+def tied(cells: Sequence[JudgedCell]) -> list[JudgedCell]:
+    """All cells with the highest validation AUC, in the order of the grid."""
+    known = [cell.auc_val for cell in cells if cell.auc_val is not None]
+    return [cell for cell in cells if known and cell.auc_val == max(known)]
 
 
 def outcome(cell: JudgedCell | None) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from lpsvdd.plots import use_style
-from replication.claims import Claim, judge, markdown_cards, read_ledger
+from replication.claims import Claim, judge, markdown_cards, of_substance, read_ledger
 from replication.figures import picture_html
 from replication.findings import VERDICTS, Stored, all_findings
 from replication.wording import QUOTE, fill
@@ -37,7 +37,9 @@ def slug(verdict: str) -> str:
 
 
 def bar(claims: list[Claim], page: str = "") -> str:
-    """All claims as one bar, a segment per verdict, as wide as it has claims."""
+    """The claims of substance as one bar, a segment per verdict, as wide as it has claims."""
+    print_checks = len(claims) - len(of_substance(claims))
+    claims = of_substance(claims)
     counts = Counter(claim.verdict for claim in claims)
     parts = []
     for verdict in filter(counts.get, VERDICTS):
@@ -53,12 +55,14 @@ def bar(claims: list[Claim], page: str = "") -> str:
     )
     return (
         f'<div class="claims-bar" role="group">{"".join(parts)}</div>'
-        f'<p class="claims-names">{len(claims)} claims: {names}.</p>'
+        f'<p class="claims-names">{len(claims)} claims: {names}. '
+        f"{print_checks} more compare print with print.</p>"
     )
 
 
 def buttons(claims: list[Claim]) -> str:
     """Filters; without JavaScript they do nothing and every claim is shown."""
+    claims = of_substance(claims)
     counts = Counter(claim.verdict for claim in claims)
     parts = [
         f'<button type="button" data-verdict="" aria-pressed="true">all {len(claims)}</button>'

@@ -14,7 +14,7 @@ from replication.findings import UNDECIDABLE, Finding, finding
 from replication.layout import in_order
 from replication.paper import COSTS, METHOD_NAMES
 from replication.printed import printed_matrix
-from replication.statistics import cluster_interval, mean_interval, mean_matrix
+from replication.statistics import cluster_interval, mean_matrix
 from replication.tables import method_label
 from replication.wording import bracketed, worded
 
@@ -40,7 +40,7 @@ def variant_table(rows: pd.DataFrame) -> pd.DataFrame:
         apart = (means[FAMILY] - printed_matrix("pure")[FAMILY]).dropna().abs()
         names = ("GP", "KPCA", "KNFST", *FAMILY, "kernel mean")
         line = {method_label(name): means[name].mean() for name in names}
-        line["ℓp − ℓ1"] = worded(mean_interval(means["lp-SVDD"] - means["l1-SVDD"]))
+        line["ℓp − ℓ1"] = worded(cluster_interval(means["lp-SVDD"] - means["l1-SVDD"]))
         line["from print"] = apart.drop("D18", errors="ignore").to_numpy().mean()
         lines[variant.replace(" x ", " × ")] = line
     return pd.DataFrame(lines.values(), index=pd.Index(lines, name="variant"))
@@ -52,13 +52,13 @@ def preparation(rows: pd.DataFrame) -> Finding:
     default, bare = unit_norm(rows)
     change = bare - default
     before, after = (means["lp-SVDD"] - means["l1-SVDD"] for means in (default, bare))
-    rise, gap = mean_interval(change["lp-SVDD"]), mean_interval(after)
-    shrinks = mean_interval(after.abs() - before.abs())
+    rise, gap = cluster_interval(change["lp-SVDD"]), cluster_interval(after)
+    shrinks = cluster_interval(after.abs() - before.abs())
     apart = variant_table(rows)["from print"]
     table = pd.DataFrame({
         method_label(name): {
             "with unit norm": default[name].mean(), "without": bare[name].mean(),
-            "change": worded(mean_interval(change[name].dropna())),
+            "change": worded(cluster_interval(change[name].dropna())),
             "sets up": int((change[name] > 0).sum()), "sets down": int((change[name] < 0).sum()),
         }
         for name in default
@@ -71,7 +71,7 @@ def preparation(rows: pd.DataFrame) -> Finding:
     facts = {
         "sets": len(default),
         "lp": worded(rise),
-        "l1": worded(mean_interval(change["l1-SVDD"])),
+        "l1": worded(cluster_interval(change["l1-SVDD"])),
         "gap": worded(gap),
         "up": rise.wins,
         "down": in_order(change.index[change["lp-SVDD"] < 0]),

@@ -1,6 +1,6 @@
 """Where p could matter: conditions changed one at a time, validation rows, the choice of p.
 
-Tables: ``conditions``, ``validation_size``, ``choice_of_p``, ``matched_sparsity``, ``support``.
+Tables: ``conditions``, ``ties_and_tails``, ``validation_size``, ``choice_of_p``, ``support``.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from replication.evidence import as_table, compare, comparison_of, weighed
 from replication.findings import Finding, finding
 from replication.findings.same_range import LP
 from replication.paper import EXPONENTS
-from replication.statistics import cluster_interval, mean_interval, mean_matrix
-from replication.studies.ranges import TARGETS, label
+from replication.statistics import cluster_interval, mean_matrix
+from replication.studies.ranges import label
 from replication.wording import worded
 
 NAMES = {
@@ -29,8 +29,9 @@ NAMES = {
     "contamination 0.05": "5 % unmarked outliers",
     "contamination 0.1": "10 % unmarked outliers",
     "contamination 0.2": "20 % unmarked outliers",
-    "tails 1": "heavy tails",
-    "tails 2": "heavier tails",
+    "no unit norm": "rows not of unit length",
+    "tails 1": "the same, heavy tails",
+    "tails 2": "the same, heavier tails",
 }
 """The conditions of the study in the order and words of the chapter."""
 
@@ -44,20 +45,43 @@ def by_condition(rows: pd.DataFrame, other: str) -> pd.DataFrame:
     )
 
 
-@finding("conditions")
-def conditions(rows: pd.DataFrame) -> Finding:
-    """Under which conditions lp is above l1."""
+def both_runs(rows: pd.DataFrame, neutral: pd.DataFrame) -> pd.DataFrame:
+    """Rows of ``ties_and_tails``, and of ``conditions`` those that were not run anew."""
+    kept = rows["condition"].str.startswith(("n = ", "contamination "))
+    return pd.concat([neutral, rows[kept]], ignore_index=True)
+
+
+@finding("conditions", "ties_and_tails")
+def conditions(first: pd.DataFrame, neutral: pd.DataFrame) -> Finding:
+    """Under which conditions lp is above l1; see the plan for what ties do in which."""
+    rows = both_runs(first, neutral)
     table = by_condition(rows, label(1.0))
     quarter = rows[rows["condition"] == "validation 0.25"]
+
+    def by_ties(column: str) -> str:
+        return weighed(comparison_of(quarter.assign(auc=quarter[column]), LP, label(1.0)))
+
+    kurtosis = rows.groupby("condition")["kurtosis"].mean()
+    tied = rows[rows["condition"].isin(["as is", "validation 0.25"])]
+    counts = tied.groupby(["condition", "method"])["tied"].mean()
     facts = {
-        "quarter_l1": weighed(comparison_of(quarter, LP, label(1.0))),
+        "quarter_l1": by_ties("auc"),
+        "quarter_first": by_ties("auc_first"),
+        "quarter_last": by_ties("auc_last"),
+        "quarter_four": weighed(comparison_of(quarter, LP, "p = 1, 4 shares")),
         "quarter_l2": weighed(comparison_of(quarter, LP, label(2.0))),
+        "tied_lp": float(counts["validation 0.25", LP]),
+        "tied_l1": float(counts["validation 0.25", label(1.0)]),
+        "tied_all_lp": float(counts["as is", LP]),
+        "kurtosis": float(kurtosis["as is"]),
+        "kurtosis_tails": float(kurtosis["tails 2"]),
         "count": len(table),
         "helps": list(table.index[table["says"].str.startswith("higher")]),
         "hurts": list(table.index[table["says"].str.startswith("lower")]),
         "same": int(table["says"].str.contains("equivalent").sum()),
         "see": f"{table['detectable'].min():.1f} to {table['detectable'].max():.1f}",
-        "splits": int(rows.groupby("dataset")["trial"].nunique().min()),
+        "splits": int(neutral.groupby("dataset")["trial"].nunique().min()),
+        "splits_first": int(first.groupby("dataset")["trial"].nunique().min()),
     }
     return Finding("", facts, table)
 
@@ -65,7 +89,7 @@ def conditions(rows: pd.DataFrame) -> Finding:
 @finding("validation_size")
 def validation_size(rows: pd.DataFrame) -> Finding:
     """Full, half and quarter of the validation rows for choosing p and c."""
-    name, one = "lp, paper's grid, validation {}", label(1.0) + ", validation {}"
+    name = "lp, paper's grid, validation {}"
     found = compare(rows, {
         "half": (name.format(1), name.format(0.5)),
         "quarter": (name.format(1), name.format(0.25)),
@@ -73,8 +97,6 @@ def validation_size(rows: pd.DataFrame) -> Finding:
     half, quarter = found["half"], found["quarter"]
     facts = {"half": weighed(half), "quarter": weighed(quarter)}
     facts["splits"] = int(rows.groupby("dataset")["trial"].nunique().min())
-    if one.format(0.25) in set(rows["method"]):
-        facts["quarter_both"] = weighed(comparison_of(rows, name.format(0.25), one.format(0.25)))
     if half.low > 0:
         return Finding("holds", facts)
     if half.equivalent or half.high < 0:
@@ -100,44 +122,9 @@ def choice_of_p(rows: pd.DataFrame) -> Finding:
         "two": worded(comparison_of(rows, TUNED, TWO)),
         "best_fixed": table.index[best],
         "best_fixed_diff": worded(comparison_of(rows, fixed[best], TUNED)),
-        "hindsight": worded(mean_interval(means[fixed].max(axis=1) - means[TUNED])),
+        "hindsight": worded(cluster_interval(means[fixed].max(axis=1) - means[TUNED])),
     }
     return Finding("", facts, table)
-
-
-@finding("matched_sparsity")
-def sparsity(rows: pd.DataFrame) -> Finding:
-    """Support vectors at the same share outside: p > 1 against p = 1, and along p > 1."""
-    lower, rising, lines = [], [], []
-    for target in TARGETS:
-        column = f"support_at_{target:g}"
-        table = rows.groupby(["dataset", "p"])[column].mean().unstack("p").dropna(axis=1, how="all")
-        pairs = {p: (table[p] - table[1.0]).dropna() for p in table if p > 1.0}
-        known = {p: cluster_interval(values) for p, values in pairs.items() if len(values) > 3}
-        lower += [found.high < 0 for found in known.values()]
-        if known:
-            ps = sorted(known)
-            both = (table[ps[-1]] - table[ps[0]]).dropna()
-            rising.append(len(both) > 3 and cluster_interval(both).high < 0)
-            p = min(known, key=lambda q: abs(q - 2.0))
-            shared = pairs[p].index
-            lines.append(
-                f"{100 * target:.0f} % outside: p = 1 {100 * table.loc[shared, 1.0].mean():.0f} %, "
-                f"p = {p:.3g} {100 * table.loc[shared, p].mean():.0f} % ({len(shared)} sets)"
-            )
-    columns = [f"support_at_{target:g}" for target in TARGETS]
-    shares = 100 * rows.groupby("p")[columns].mean().set_axis([100 * t for t in TARGETS], axis=1)
-    to_mean = rows.groupby("p")["distance_to_mean"].mean()
-    facts = {
-        "each": "; ".join(lines),
-        "off_hard": 100 * float(rows.groupby("p")["distance_to_hard"].mean().max()),
-        "off_mean": 100 * float(to_mean.drop(20.0, errors="ignore").max()),
-        "off_mean_20": 100 * float(to_mean.get(20.0, np.nan)),
-    }
-    if lower and all(lower) and all(rising):
-        return Finding("holds", facts, shares)
-    partly = "holds partly" if sum(lower) > len(lower) / 2 else "not reproduced"
-    return Finding(partly, facts, shares)
 
 
 def percent_by_cell(rows: pd.DataFrame, column: str) -> pd.DataFrame:

@@ -2,7 +2,7 @@ r"""Sets that nobody had looked at: the verdicts on LpSVDDCV, its criterion, and
 
 Tables: ``results/anomaly_fresh.csv`` and ``anomaly_fresh_criteria.csv``; the plan with the decision
 rules is ``studies/plans/anomaly_fresh.md``. Means are over tasks, after means over splits;
-intervals (95 %) resample whole clusters of tasks from one source.
+intervals (95 %) are over clusters of tasks from one source.
 """
 
 from __future__ import annotations

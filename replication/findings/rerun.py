@@ -31,6 +31,7 @@ from replication.methods import Method, grid
 from replication.paper import COSTS, EXPONENTS, TRIALS
 from replication.statistics import (
     Friedman,
+    cluster_count,
     critical_difference,
     friedman,
     mean_matrix,
@@ -105,7 +106,7 @@ class Rerun:
     @property
     def reach(self) -> float:
         """Difference of average ranks below which Nemenyi's test does not tell two apart."""
-        return critical_difference(len(self.methods), len(self.here))
+        return critical_difference(len(self.methods), cluster_count(self.here.index))
 
     @cached_property
     def test(self) -> Friedman | None:
@@ -193,7 +194,8 @@ def _numbers(table: Rerun) -> Finding:
     here, own, mark, ranks = table.here, table.own, table.mark, table.ranks
     best = here.round(2).eq(here.round(2).max(axis=1), axis=0).sum()
     shown = table.printed.eq(table.printed.max(axis=1), axis=0)[own]
-    off = (here - table.printed)[own]
+    off, apart = (here - table.printed)[own], (here - table.printed).abs()
+    by_method, by_data, far = apart.mean(), apart.mean(axis=1), apart.stack().idxmax()
     l1, l2 = f"l1-SVDD{mark}", f"l2-SVDD{mark}"
     weighted = [f"{name}-SVDD{mark}" for name in ("P", "DW", "GL")]
     stated = printed.printed_ranks(setting)
@@ -213,7 +215,17 @@ def _numbers(table: Rerun) -> Finding:
         "corr_lp": float(here[own].corr(table.printed[own])) if len(here) > 2 else np.nan,
         "largest": float(off.abs().max()),
         "largest_set": set_label(off.abs().idxmax()),
-        "typical_off": float((here - table.printed).abs().stack().median()),
+        "typical_off": float(apart.stack().median()),
+        "apart": float(apart.stack().mean()),
+        "apart_lp": float(apart[own].mean()),
+        "apart_least": f"{method_label(by_method.idxmin())} {by_method.min():.1f}",
+        "apart_most": f"{method_label(by_method.idxmax())} {by_method.max():.1f}",
+        "apart_sets": [
+            f"{set_label(n)} {v:.0f}" for n, v in apart.mean(axis=1).nlargest(3).items()
+        ],
+        "apart_near": int((by_data < 5.0).sum()),
+        "farthest": float(apart.max().max()),
+        "farthest_at": f"{method_label(far[1])} on {set_label(far[0])}",
         "best_lp": int(best[own]),
         "best_printed": int(shown.sum()),
         "top": method_label(best.idxmax()),

@@ -1,7 +1,7 @@
 """What the paper says about its two tables, against the rerun.
 
 The rules of the verdicts are those of ``studies/plans/hundred_splits.md``: a difference is the mean
-over data sets of the mean paired difference over splits, its 95 % interval resamples clusters of
+over data sets of the mean paired difference over splits, its 95 % interval is over clusters of
 related sets, and places are judged by their probability when clusters and splits are resampled.
 """
 
@@ -17,6 +17,7 @@ from replication.findings import Finding, finding, read
 from replication.findings.printed import column
 from replication.findings.rerun import FIRST, places_of
 from replication.statistics import (
+    cluster_count,
     cluster_of,
     critical_difference,
     friedman,
@@ -97,7 +98,7 @@ def rerun_place(setting: str, method: str, place: int) -> Finding:
         "place": int((ranks < ranks[name]).sum()) + 1,
         "methods": means.shape[1],
         "order": ", ".join(f"{method_label(n)} {value:.2f}" for n, value in ranks.items()),
-        "critical": critical_difference(means.shape[1], means.shape[0]),
+        "critical": critical_difference(means.shape[1], cluster_count(means.index)),
         "chance": chance,
     }
     partly = "not reproduced" if chance <= UNLIKELY else "holds partly"
@@ -122,7 +123,7 @@ def rerun_order(setting: str, better: str, worse: str, rows: pd.DataFrame | None
     means = mean_matrix(rows)
     ranks = friedman(means).ranks
     first, second = column(better, setting), column(worse, setting)
-    critical = critical_difference(means.shape[1], means.shape[0])
+    critical = critical_difference(means.shape[1], cluster_count(means.index))
     chance = order_probability(rows, first, second)
     facts = {
         "better": float(ranks[first]),

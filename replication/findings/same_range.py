@@ -57,6 +57,8 @@ RANGE = {
     **{f"ℓp − {name}": (LP, f"{name}, 40 cells") for name in WEIGHTED},
 }
 """Further comparisons over the same range."""
+SAME_RANKING = 0.9999
+"""Rank correlation from which a cell of the grid is an l1 model under another name."""
 
 
 @finding("common_range")
@@ -75,6 +77,8 @@ def lead(rows: pd.DataFrame) -> Finding:
         "left": weighed(left),
         "lead_interval": worded(lead),
         "left_interval": worded(left),
+        "lowest": signed(left.lowest),
+        "highest": signed(left.highest),
         "removed": weighed(steps[REMOVED]),
         "with_mean": weighed(steps[MEAN]),
         "few": weighed(steps[FEW]),
@@ -224,7 +228,21 @@ def relabelling(rows: pd.DataFrame, paths: pd.DataFrame | None = None) -> Findin
     ]
     left = compare_over_sets(own.groupby("dataset", sort=False)["left"].mean())
     apart = own.groupby("dataset")["size"].mean().nlargest(3)
+    unlike = own[own["correlation"] < SAME_RANKING]
+    cells = {cell: compare_over_sets(part.groupby("dataset")["left"].mean())
+             for cell, part in own.groupby(["p", "c"])}  # fmt: skip
+    top = max(cells, key=lambda cell: cells[cell].mean)
     facts = {
+        "alike": 100 * float((own["correlation"] >= SAME_RANKING).mean()),
+        "left_unlike": weighed(
+            compare_over_sets(unlike.groupby("dataset", sort=False)["left"].mean())
+        ),
+        "left_unlike_interval": worded(
+            compare_over_sets(unlike.groupby("dataset", sort=False)["left"].mean())
+        ),
+        "size_unlike": float(unlike["size"].mean()),
+        "best_cell": f"p = {fraction(top[0])}, c = {top[1]:g}",
+        "best_left": worded(cells[top]),
         "share": 100 * relabels.mean(),
         "pairs": len(pairs),
         "correlation": float(own["correlation"].median()),
@@ -242,3 +260,14 @@ def relabelling(rows: pd.DataFrame, paths: pd.DataFrame | None = None) -> Findin
         return Finding("not reproduced", facts)
     best = max(by_exponent, key=lambda found: found.mean)
     return Finding("holds" if best.low > MARGIN else "holds partly", facts)
+
+
+@finding("interval_coverage")
+def coverage(rows: pd.DataFrame, level: float = 95.0) -> Finding:
+    """How often three intervals over clusters cover the mean, on the profiles of twenty sets."""
+    part = rows[
+        (rows["level"] == level) & rows["table"].isin(["pure", "negatives", "common_range"])
+    ]
+    means = part[["percentile", "student", "calibrated"]].mean()
+    facts = {"profiles": len(part), "worst": float(part["calibrated"].min())}
+    return Finding("", facts | {name: float(value) for name, value in means.items()}, part)

@@ -10,7 +10,7 @@ import pandas as pd
 from replication.findings import Finding, finding
 from replication.layout import in_order, set_label
 from replication.results import read_record, results_folder
-from replication.statistics import mean_interval
+from replication.statistics import cluster_interval
 from replication.studies.general_solvers import estimate, selections
 from replication.wording import signed
 
@@ -48,7 +48,7 @@ def after_selection(rows: pd.DataFrame) -> pd.DataFrame:
     lines = {}
     for key, part in chosen[~own].groupby(["solver", "kept"], sort=False):
         difference = (part.set_index(splits)["auc"] - reference).dropna()
-        found = mean_interval(difference.groupby("dataset").mean())
+        found = cluster_interval(difference.groupby("dataset").mean())
         lines[key] = {
             "data sets": found.n, "mean difference": found.mean, "low": found.low,
             "high": found.high, "largest fall": difference.min(),

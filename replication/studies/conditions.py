@@ -1,19 +1,26 @@
 r"""Where p matters: one condition of the training or validation rows changed at a time.
 
 * ``conditions``: contamination (negatives among the training rows, taken for positives), few
-  training rows, heavy tails (every standardised feature z becomes sinh(t z), in all three parts),
-  few validation rows. l1 and l2 have forty cells from the hard ball to the mean, lp forty cells
-  over ten exponents (``ranges``).
+  training rows, few validation rows. l1 and l2 have forty cells from the hard ball to the mean, lp
+  forty cells over ten exponents (``ranges``); the first cell wins a tie. Its rows "tails" are not
+  read any more: every standardised feature z became sinh(t z), and then every row was scaled to
+  unit length, which leaves no heavy tail.
+* ``ties_and_tails``: as is, with few validation rows, without unit length, and with heavy tails
+  without unit length. Cells that tie on validation share the place: ``auc`` is their mean,
+  ``auc_first`` and ``auc_last`` are those of the ends of the grid.
+* ``extreme_sets``: the sets with the largest differences of ``common_range``, on other splits.
 * ``validation_size``: lp on the paper's grid, chosen with a quarter, a half and all of the
   validation rows. The subsets are nested and keep the ratio of the classes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
+from scipy.stats import kurtosis
 
 from lpsvdd.solver import solve_path
 from replication.methods import ScoredCell, SplitKernels
@@ -28,6 +35,7 @@ from replication.studies.study import (
     contestant_rows,
     mean_cell,
     paper_path,
+    shared_place_rows,
     splits,
     study,
     variants,
@@ -44,7 +52,15 @@ CONDITIONS = (
     *(f"n = {n}" for n in SIZES),
     *(f"tails {t:g}" for t in TAILS),
 )
+PLANNED = (*CONDITIONS[:-2], "no unit norm", *CONDITIONS[-2:])
+"""Conditions of the second plan; ``ties_and_tails`` has those that the first run had wrong."""
+RUN = ("as is", *PLANNED[-3:])
 PARAMETERS = {"conditions": CONDITIONS, "fractions": FRACTIONS, "four": FOUR, "p": EXPONENTS}
+NEUTRAL = PARAMETERS | {"conditions": PLANNED}
+UNSEEN = 200
+"""Number of the first split that no study had used when ties and tails were measured anew."""
+EXTREME = ("D3", "D9", "D13")
+"""Sets on which lp minus l1 over the same range is lowest, second lowest and highest."""
 
 
 def changed(variant: VariantTask) -> Trial | None:
@@ -73,6 +89,7 @@ def changed(variant: VariantTask) -> Trial | None:
         (X[train], np.ones(len(train))),
         (X[parts.validation], y[parts.validation]),
         (X[parts.test], y[parts.test]),
+        options=variant.options,
         seed=trial_seed(task.dataset, task.trial),
     )
 
@@ -104,6 +121,30 @@ def fewer(trial: Trial, cells: list[ScoredCell], fraction: float) -> tuple[Trial
     return replace(trial, y_validation=trial.y_validation[rows]), smaller
 
 
+def contestants(kernels: SplitKernels) -> dict[str, list[ScoredCell]]:
+    """Cells of every contestant."""
+    ones = share_path(kernels, 1.0)
+    return {
+        "kernel mean": [mean_cell(kernels)],
+        label(1.0): ones,
+        "p = 1, 4 shares": [ones[k] for k in FOUR],
+        label(2.0): share_path(kernels, 2.0),
+        "lp, 40 cells": forty_cells(kernels),
+    }
+
+
+def by_fraction(
+    variant: VariantTask, trial: Trial, cells: dict[str, list[ScoredCell]], rows_of: Callable
+) -> list[Row]:
+    """Rows under a condition; "as is" with fewer validation rows too."""
+    rows = []
+    for fraction in FRACTIONS if variant.variant == "as is" else (1.0,):
+        judged = {name: judge(*fewer(trial, own, fraction)) for name, own in cells.items()}
+        condition = variant.variant if fraction == 1.0 else f"validation {fraction:g}"
+        rows += [{"condition": condition} | row for row in rows_of(variant.task, judged)]
+    return rows
+
+
 @study(
     "Under which conditions does p matter?",
     tasks=partial(variants, of=dict.fromkeys(CONDITIONS, DEFAULTS), first=FRESH),
@@ -111,26 +152,50 @@ def fewer(trial: Trial, cells: list[ScoredCell], fraction: float) -> tuple[Trial
     parameters=PARAMETERS,
 )
 def conditions(variant: VariantTask) -> list[Row]:
-    """Rows of four contestants under one condition, "as is" with fewer validation rows too."""
+    """Rows of four contestants under one condition."""
     trial = changed(variant)
     if trial is None:
         return []
-    kernels = trial.kernels
-    cells = {
-        "kernel mean": [mean_cell(kernels)],
-        label(1.0): share_path(kernels, 1.0),
-        label(2.0): share_path(kernels, 2.0),
-        "lp, 40 cells": forty_cells(kernels),
-    }
-    fractions = FRACTIONS if variant.variant == "as is" else (1.0,)
-    rows = []
-    for fraction in fractions:
-        judged = {}
-        for name, own in cells.items():
-            judged[name] = judge(*fewer(trial, own, fraction))
-        condition = variant.variant if fraction == 1.0 else f"validation {fraction:g}"
-        rows += [{"condition": condition} | row for row in contestant_rows(variant.task, judged)]
-    return rows
+    cells = contestants(trial.kernels)
+    del cells["p = 1, 4 shares"]
+    return by_fraction(variant, trial, cells, contestant_rows)
+
+
+@study(
+    "Does p matter with few validation rows or heavy tails when ties share the place?",
+    tasks=partial(
+        variants,
+        of={one: replace(DEFAULTS, unit_norm=one == "as is") for one in RUN},
+        first=UNSEEN,
+    ),
+    trials=4,
+    parameters=NEUTRAL,
+)
+def ties_and_tails(variant: VariantTask) -> list[Row]:
+    """Rows of the contestants under one condition, with the tails that the training rows have."""
+    trial = changed(variant)
+    tails = {"kurtosis": round(excess_kurtosis(trial.kernels.X), 3)}
+    rows = by_fraction(variant, trial, contestants(trial.kernels), shared_place_rows)
+    return [tails | row for row in rows]
+
+
+def excess_kurtosis(X: np.ndarray) -> float:
+    """Mean over the columns that vary of the excess kurtosis: 0 for a Gaussian."""
+    return float(np.mean(kurtosis(X[:, np.ptp(X, axis=0) > 0.0], axis=0)))
+
+
+@study(
+    "Are the largest differences between p > 1 and p = 1 there on splits that nobody looked at?",
+    tasks=partial(splits, first=UNSEEN),
+    names=EXTREME,
+    trials=40,
+    parameters=NEUTRAL,
+)
+def extreme_sets(task: Task) -> list[Row]:
+    """Rows of the contestants of ``ties_and_tails`` as is."""
+    trial = prepare(task)
+    judged = {name: judge(trial, cells) for name, cells in contestants(trial.kernels).items()}
+    return shared_place_rows(task, judged)
 
 
 @study(

@@ -51,7 +51,7 @@ WEIGHTED = {
 """Forty cells (P-SVDD: 39) for each weighted method, its own parameter included."""
 TARGETS = (0.1, 0.25, 0.5, 0.75)
 ON_BOUNDARY = 1e-6
-"""A slack below this share of the spread of d counts as none."""
+"""A slack below this share of the spread of d counts as none, an alpha below it of the largest."""
 PARAMETERS = {
     "p": EXPONENTS, "c": COSTS, "shares": SHARES, "beyond": BEYOND, "four": FOUR,
     "weighted": {name: len(cells) for name, cells in WEIGHTED.items()}, "targets": TARGETS,
@@ -80,6 +80,21 @@ def share_costs(kernels: SplitKernels, p: float) -> list[float]:
         scaled = float(np.sum((slack / largest) ** (p - 1.0)))
         costs.append(float(np.exp(-np.log(p * scaled) - (p - 1.0) * np.log(largest))))
     return costs
+
+
+def outside_and_support(
+    d: np.ndarray, radius_sq: float, alpha: np.ndarray, spread: float | None = None
+) -> tuple[float, float]:
+    """Share of points outside the ball, and share of support vectors: the one definition of both.
+
+    Outside: d - R2 > 1e-6 of the spread of d. Support vector: alpha > 1e-6 of the largest, or
+    outside. In exact arithmetic, for p > 1, the two are the same points; for p near 1 a slack is so
+    high a power of alpha that support vectors stick out by less than is measured.
+    """
+    spread = (float(np.ptp(d)) or float(d.mean())) if spread is None else spread
+    outside = d - radius_sq > ON_BOUNDARY * spread
+    active = alpha > ON_BOUNDARY * alpha.max()
+    return float(outside.mean()), float((active | outside).mean())
 
 
 def share_solutions(kernels: SplitKernels, p: float) -> list[Solution]:
@@ -142,7 +157,7 @@ def matched_sparsity(task: Task) -> list[Row]:
     """Per exponent: support vectors at given shares outside, and the ends of the range."""
     kernels = prepare(task).kernels
     d_mean = distances_to_mean(kernels)
-    tiny = ON_BOUNDARY * (float(np.ptp(d_mean)) or float(d_mean.mean()))
+    spread = float(np.ptp(d_mean)) or float(d_mean.mean())
     n = len(kernels.y)
     rows, hard, length = [], None, 0.0
     for p in (1.0, *EXPONENTS):
@@ -151,11 +166,10 @@ def matched_sparsity(task: Task) -> list[Row]:
         first = solutions[0].alpha
         for found in solutions:
             d = kernels.diag - 2.0 * kernels.K @ found.alpha + found.alpha @ kernels.K @ found.alpha
-            slack = d - found.radius_sq > tiny
-            active = found.alpha > 1e-6 * found.alpha.max()
+            shares = outside_and_support(d, found.radius_sq, found.alpha, spread)
             step = found.alpha - 1.0 / n
-            outside.append(float(slack.mean()))
-            support.append(float((active | slack).mean() if p > 1.0 else active.mean()))
+            outside.append(shares[0])
+            support.append(shares[1])
             away.append(float(np.sqrt(max(step @ kernels.K @ step, 0.0))))
         length = length or away[0] or 1.0  # from the mean to the hard ball, p = 1 coming first
         row = {"dataset": task.dataset, "trial": task.trial, "p": round(p, 4), "n": n}

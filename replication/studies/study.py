@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from lpsvdd.solver import Solution, solve_path
@@ -27,7 +28,7 @@ from replication.paper import COSTS, EXPONENTS, TRIALS
 from replication.protocol import COMPUTATION_VERSION, DEFAULTS, Options, Task
 from replication.runner import HasKey
 from replication.store import Row
-from replication.trial import JudgedCell, chosen, outcome
+from replication.trial import JudgedCell, chosen, outcome, tied
 
 GRID = {"p": EXPONENTS, "c": COSTS}
 """Parameters of a study on the paper's grid."""
@@ -176,3 +177,20 @@ def contestant_rows(task: Task, contestants: Mapping[str, Sequence[JudgedCell]])
         {"dataset": task.dataset, "trial": task.trial, "contestant": name} | outcome(chosen(cells))
         for name, cells in contestants.items()
     ]
+
+
+def shared_place_rows(task: Task, contestants: Mapping[str, Sequence[JudgedCell]]) -> list[Row]:
+    """One row per contestant; cells that tie on validation share the place, so order is nothing.
+
+    ``auc`` is the mean test AUC of the tied cells, which is what a draw among them gives on
+    average; ``auc_first`` and ``auc_last`` are those of the first and the last of the grid.
+    """
+    rows = []
+    for name, cells in contestants.items():
+        aucs = [cell.auc for cell in tied(cells) if cell.auc is not None]
+        ends = {"auc_first": aucs[0], "auc_last": aucs[-1]} if aucs else {}
+        found = {"auc": float(np.mean(aucs)) if aucs else None} | ends
+        where = {"dataset": task.dataset, "trial": task.trial, "contestant": name}
+        values = {key: None if v is None else round(v, 4) for key, v in found.items()}
+        rows.append(where | values | {"tied": len(aucs), "cells": len(cells)})
+    return rows

@@ -26,11 +26,13 @@ from replication.findings import (
     extensions,
     finding,
     outliers,
+    per_set,
     read,
     rejection,
     rerun,
     rerun_claims,
     same_range,
+    same_rule,
     solvers,
 )
 from replication.notebooks import sources
@@ -262,11 +264,41 @@ def test_comparisons_are_named_and_paired():
 
 
 def test_the_map_says_where_p_helps() -> None:
-    helped = shifted(read("conditions"), 20.0, method=same_range.LP, condition="tails 2")
-    found = conditions.conditions(helped)
-    assert "heavier tails" in found.facts["helps"]
-    assert found.table.loc["heavier tails", "says"] == "higher"
-    assert len(found.table) == len(studied.CONDITIONS) + len(studied.FRACTIONS) - 1
+    first, neutral = read("conditions"), read("ties_and_tails")
+    helped = shifted(neutral, 20.0, method=same_range.LP, condition="tails 2")
+    found = conditions.conditions(first, helped)
+    name = conditions.NAMES["tails 2"]
+    assert name in found.facts["helps"] and found.table.loc[name, "says"] == "higher"
+    assert len(found.table) == len(studied.PLANNED) + len(studied.FRACTIONS) - 1
+    assert found.facts["kurtosis_tails"] > 5 * found.facts["kurtosis"]  # the tails are heavy
+
+
+def test_an_exception_must_pass_under_every_way_with_ties() -> None:
+    rows, extreme = read("common_range"), read("extreme_sets")
+    assert per_set.per_set(rows, extreme).facts["above"] == []
+    better = extreme.copy()
+    chosen = (better["dataset"] == "D13") & (better["method"] == label(2.0))
+    better.loc[chosen, ["auc", "auc_first", "auc_last"]] += 9.0
+    assert len(per_set.per_set(rows, better).facts["above"]) == 1
+    better.loc[chosen, "auc_last"] -= 9.0
+    assert per_set.per_set(rows, better).facts["above"] == []
+
+
+def test_the_word_of_one_rule_follows_the_interval() -> None:
+    rows = read("same_rule")
+    assert same_rule.same_rule(rows).facts["leads"] == []
+    ahead = same_rule.same_rule(shifted(rows, 20.0, method="LpSVDDCV")).facts
+    assert len(ahead["leads"]) == len(same_rule.TUNED) and ahead["word_nn"] == "leads"
+    behind = same_rule.same_rule(shifted(rows, -20.0, method="LpSVDDCV")).facts
+    assert behind["word_nn"] == "trails" and behind["leads"] == []
+
+
+def test_what_hangs_on_the_zero_of_kpca_is_seen() -> None:
+    rows, pure = read("references"), read("pure")
+    facts = same_rule.references(rows, pure).facts
+    assert (facts["place_with"], facts["place_without"]) == (2, 1)
+    raised = shifted(rows, 30.0, method="KPCA, one component or more")
+    assert same_rule.references(raised, pure).facts["place_without"] == 2
 
 
 def test_exponents_are_counted_over_all_splits() -> None:

@@ -9,7 +9,10 @@ from scikit_posthocs import posthoc_nemenyi_friedman
 
 from replication import printed
 from replication.evidence import compare_over_sets, order_probability, rank_places, signed_rank
+from replication.findings import read
+from replication.per_set import effects
 from replication.statistics import (
+    calibrated_quantile,
     cluster_interval,
     cluster_of,
     critical_difference,
@@ -20,6 +23,7 @@ from replication.statistics import (
     ranks,
     wilcoxon_holm,
 )
+from replication.studies import intervals
 
 
 @pytest.fixture
@@ -97,7 +101,7 @@ def test_interval_covers_and_counts() -> None:
 
 @pytest.mark.parametrize("level, quantile", [(0.95, 1.960), (0.90, 1.645), (0.5, 0.674)])
 def test_interval_has_the_width_that_its_level_asks_for(level: float, quantile: float) -> None:
-    """For many differences the bootstrap is the normal approximation."""
+    """For many differences Student's interval is the normal approximation."""
     values = np.random.default_rng(3).normal(size=400)
     found = mean_interval(values, level=level)
     half = quantile * values.std() / np.sqrt(400)
@@ -152,12 +156,56 @@ def test_related_sets_count_once() -> None:
     assert cluster_of("D15") == cluster_of("D18") != cluster_of("D17")
 
 
-def test_cluster_interval_is_the_plain_one_without_relations() -> None:
+def test_cluster_interval_is_student_s_with_half_the_error() -> None:
+    """Without relations: the t interval of 97.5 % where 95 % is asked for."""
     values = pd.Series(np.linspace(-1, 2, 30), index=[f"X{k}" for k in range(30)])
-    plain, clustered = mean_interval(values.to_numpy()), cluster_interval(values)
-    assert clustered.low == pytest.approx(plain.low, abs=0.03)
-    assert clustered.high == pytest.approx(plain.high, abs=0.03)
+    wider, clustered = mean_interval(values.to_numpy(), level=0.975), cluster_interval(values)
+    assert clustered.low == pytest.approx(wider.low)
+    assert clustered.high == pytest.approx(wider.high)
     assert np.isnan(cluster_interval(values[:1]).low)
+
+
+def test_intervals_cover_on_our_own_differences() -> None:
+    """The stored study: percentiles do not cover, Student's t hardly, the calibrated t does."""
+    rows = read("interval_coverage")
+    paper = rows[rows["table"].isin(["pure", "negatives", "common_range"])]
+    means = paper.groupby("level")[["percentile", "student", "calibrated"]].mean()
+    assert means.loc[95.0, "percentile"] < 91.0 and means.loc[95.0, "student"] < 93.0
+    assert means.loc[95.0, "calibrated"] >= 94.0 and means.loc[90.0, "calibrated"] >= 89.0
+
+
+def test_coverage_is_that_of_the_interval_in_use() -> None:
+    """A Gaussian profile, where Student's t is exact: 95 % for it and more for the wider one."""
+    rng = np.random.default_rng(0)
+    values = pd.Series(rng.normal(size=60), index=[f"X{k}" for k in range(60)])
+    found = intervals.coverage(values, 0.95, rng)
+    assert found["student"] == pytest.approx(0.95, abs=0.02)
+    assert found["calibrated"] == pytest.approx(0.975, abs=0.015)
+    assert found["percentile"] < found["calibrated"]
+
+
+def test_effects_are_shrunk_as_far_as_their_noise_asks() -> None:
+    """Sets alike: no spread is seen. One set apart: it is found, and the noisy ones are not."""
+    rng = np.random.default_rng(1)
+    noise = {f"X{k}": 0.2 + 0.1 * k for k in range(10)}
+
+    def draw(shift: dict[str, float]) -> pd.Series:
+        return pd.concat({
+            name: pd.Series(shift.get(name, 0.0) + spread * rng.normal(size=40), name="auc")
+            for name, spread in noise.items()
+        }, names=["dataset", "trial"])  # fmt: skip
+
+    alike = effects(draw({}))
+    assert alike.p_value > 0.01 and alike.between < 0.1 and not alike.beyond(+1)
+    apart = effects(draw({"X0": 3.0}))
+    assert (
+        apart.q > 100 and apart.table["low"].idxmax() == "X0" and apart.table.loc["X0", "low"] > 2
+    )
+    table = apart.table
+    pulled = (table["observed"] - table["mean"]) / (table["observed"] - apart.mean)
+    assert pulled["X0"] < pulled["X9"] < 1.0  # what is known better moves less
+    with pytest.raises(ValueError, match="two data sets"):
+        effects(draw({}).loc[["X0"]])
 
 
 @pytest.mark.parametrize(
@@ -185,7 +233,7 @@ def test_detectable_difference_is_found_four_times_in_five() -> None:
     detectable = np.mean([compare_over_sets(one).detectable / one.std(ddof=1) for one in samples])
     draws = rng.normal(detectable, 1.0, size=(4000, 17))
     t = draws.mean(axis=1) / (draws.std(axis=1, ddof=1) / np.sqrt(17))
-    assert np.mean(t > 2.12) == pytest.approx(0.8, abs=0.04)
+    assert np.mean(t > calibrated_quantile(0.95, 17)) == pytest.approx(0.8, abs=0.04)
 
 
 def test_signed_rank_knows_the_direction() -> None:

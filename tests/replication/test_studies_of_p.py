@@ -12,8 +12,11 @@ from lpsvdd.solver import solve
 from replication.paper import COSTS, EXPONENTS
 from replication.protocol import Task
 from replication.studies import STUDIES, conditions, hypotheses, radius_rule, ranges, relabelling
-from replication.studies.study import VariantTask, mean_cell
-from replication.trial import judge, prepare
+from replication.studies.decisions import rates
+from replication.studies.ranges import outside_and_support
+from replication.studies.references import naively_standardised
+from replication.studies.study import VariantTask, mean_cell, shared_place_rows
+from replication.trial import JudgedCell, judge, prepare
 
 PURE = Task("D1", "pure", 0)
 BOTH = Task("D1", "negatives", 0)
@@ -197,3 +200,37 @@ def test_every_study_of_p_has_a_plan():
         "openset_digits",
     }  # fmt: skip; these are older than the first plan
     assert all(f"`{name}.csv`" in tables for name in new)
+
+
+def test_tied_cells_share_the_place_whatever_their_order() -> None:
+    cells = [
+        JudgedCell({}, 80.0, 10.0), JudgedCell({}, 90.0, 60.0),
+        JudgedCell({}, None, None), JudgedCell({}, 90.0, 70.0),
+    ]  # fmt: skip
+    for order in (cells, cells[::-1]):
+        (row,) = shared_place_rows(Task("D7", "pure", 0), {"a": order})
+        assert (row["auc"], row["tied"], row["cells"]) == (65.0, 2, 4)
+        assert {row["auc_first"], row["auc_last"]} == {60.0, 70.0}
+    (row,) = shared_place_rows(Task("D7", "pure", 0), {"a": cells[2:3]})
+    assert row["auc"] is None and row["tied"] == 0
+
+
+def test_rates_and_shares_of_a_ball() -> None:
+    d, y = np.array([0.1, 0.5, 0.9, 1.1]), np.array([1, 1, -1, -1])
+    assert rates(d, 0.3, y) == (0.5, 0.0) and rates(d, 1.0, y) == (0.0, 0.5)
+    assert rates(d, -0.1, y) == (1.0, 0.0)  # an empty ball
+    alpha = np.array([0.0, 1e-9, 0.5, 0.5])
+    assert outside_and_support(d, 0.9, alpha) == (0.25, 0.5)
+    assert outside_and_support(d, 0.9 - 1e-12, alpha) == (0.25, 0.5)  # rounding is not outside
+
+
+def test_a_naive_deviation_blows_a_constant_column_up() -> None:
+    """For a number of rows at which this machine's sums miss the mean of equal numbers."""
+    tables = (np.column_stack([np.full(n, 0.48), np.arange(float(n))]) for n in range(5, 200))
+    train = next((one for one in tables if one.std(axis=0)[0] > 0.0), None)
+    if train is None:
+        pytest.skip("sums of equal numbers are exact here")
+    rows = naively_standardised(train, np.array([[0.5, 3.0]]))
+    assert abs(rows[0, 0]) == pytest.approx(1.0) and abs(rows[0, 1]) < 1e-9
+    left = naively_standardised(np.column_stack([np.zeros(5), np.arange(5.0)]), np.ones((1, 2)))
+    assert np.linalg.norm(left) == pytest.approx(1.0) and left[0, 0] > 0.5

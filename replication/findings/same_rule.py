@@ -1,0 +1,136 @@
+"""One rule for everybody: detectors and reference methods that choose as ours do.
+
+Tables: ``same_rule``, ``references`` beside ``pure``, ``constant_columns``; the rule is in
+``studies/plans/same_rule.md``.
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from replication.anomaly_sets import ADBENCH
+from replication.evidence import Difference, as_table, compare, comparison_of, weighed
+from replication.findings import Finding, finding
+from replication.printed import printed_matrix
+from replication.statistics import mean_matrix
+from replication.tables import method_label
+from replication.wording import worded
+
+OWN = "LpSVDDCV"
+TUNED = {
+    "nn": "nearest neighbours, k chosen",
+    "parzen": "Parzen, width chosen",
+    "svm": "OneClassSVM, width chosen",
+    "one": "p = 1, width chosen",
+}
+DEFAULTS = {
+    "svm": "OneClassSVM()",
+    "nn5": "5 nearest neighbours",
+    "nn1": "1 nearest neighbour",
+    "scott": "Parzen, Scott's width",
+}
+WORDS = {"higher": "leads", "lower": "trails"}
+ZERO, COMPONENTS = "KPCA", "KPCA, one component or more"
+
+
+def said(found: Difference) -> str:
+    """The word of the plan: leads, trails, is equivalent, or is not decided."""
+    for state, word in WORDS.items():
+        if found.state.startswith(state):
+            return word
+    return "is equivalent" if found.equivalent else "is not decided"
+
+
+@finding("same_rule")
+def same_rule(rows: pd.DataFrame) -> Finding:
+    """LpSVDDCV against detectors tuned by its criterion, and defaults against defaults."""
+    seen = rows["dataset"].isin([one.name for one in ADBENCH])
+    tuned = {name: comparison_of(rows, OWN, name) for name in TUNED.values()}
+    plain = {name: comparison_of(rows, "LpSVDD()", name) for name in DEFAULTS.values()}
+    facts = {
+        "tasks": rows.loc[~seen, "dataset"].nunique(),
+        "sets": rows.loc[seen, "dataset"].nunique(),
+        "splits": int(rows.groupby("dataset")["trial"].nunique().min()),
+        "rows": int(rows["n_train"].max()),
+        "auc": float(mean_matrix(rows)[OWN].mean()),
+        "over_default": weighed(comparison_of(rows, OWN, "LpSVDD()")),
+    }
+    for key, name in TUNED.items():
+        facts[f"over_{key}"], facts[f"word_{key}"] = weighed(tuned[name]), said(tuned[name])
+        for half, part in (("fresh", rows[~seen]), ("seen", rows[seen])):
+            if part["dataset"].nunique() > 1:
+                facts[f"over_{key}_{half}"] = weighed(comparison_of(part, OWN, name))
+    for key, name in DEFAULTS.items():
+        facts[f"default_{key}"] = weighed(plain[name])
+    facts["leads"] = [name for name, one in tuned.items() if said(one) == "leads"]
+    lines = {f"{OWN} − {n}": one for n, one in tuned.items()}
+    lines |= {f"LpSVDD() − {n}": one for n, one in plain.items()}
+    return Finding("", facts, as_table(lines))
+
+
+def beside_pure(references: pd.DataFrame, pure: pd.DataFrame) -> pd.DataFrame:
+    """Rows of the references, and those of the paper's methods on the same splits."""
+    columns = ["dataset", "method", "trial", "auc"]
+    keys = references[["dataset", "trial"]].drop_duplicates()
+    own = pure[pure["method"] != ZERO][columns].merge(keys, on=["dataset", "trial"])
+    return pd.concat([own, references[columns]], ignore_index=True)
+
+
+@finding("references", "pure")
+def references(rows: pd.DataFrame, pure: pd.DataFrame) -> Finding:
+    """lp-SVDD against references that choose on validation, and what KPCA's zero is worth."""
+    both = beside_pure(rows, pure)
+    names = list(dict.fromkeys(rows["method"]))
+    found = compare(both, {method_label(name): ("lp-SVDD", name) for name in names})
+    ranks = {}
+    for left_out in (ZERO, COMPONENTS):
+        kept = mean_matrix(both).drop(columns=[n for n in names if n not in {ZERO, COMPONENTS}])
+        order = kept.drop(columns=left_out).rank(axis=1, ascending=False).mean().sort_values()
+        ranks[left_out] = order
+    with_zero, without = ranks[COMPONENTS], ranks[ZERO]
+    facts = {
+        "splits": int(rows.groupby("dataset")["trial"].nunique().min()),
+        "with_zero": weighed(found[ZERO]),
+        "without": weighed(found[COMPONENTS]),
+        "first_with": method_label(with_zero.index[0]),
+        "first_without": method_label(without.index[0]),
+        "rank_with": float(with_zero["lp-SVDD"]),
+        "rank_without": float(without["lp-SVDD"]),
+        "place_with": int((with_zero < with_zero["lp-SVDD"]).sum()) + 1,
+        "place_without": int((without < without["lp-SVDD"]).sum()) + 1,
+        "nn": weighed(found["nearest neighbours"]),
+        "parzen": weighed(found["Parzen"]),
+        "svm": weighed(found["OneClassSVM"]),
+        "mean": weighed(found["kernel mean"]),
+    }
+    return Finding("", facts, as_table(found))
+
+
+@finding("constant_columns")
+def constant_columns(rows: pd.DataFrame, dataset: str = "D3") -> Finding:
+    """What dividing constant columns by rounding noise does, and where it brings a set to print."""
+    names = {"left alone": "left alone", "divided by rounding noise": "divided by rounding noise"}
+    tables = {n: mean_matrix(rows[rows["preparation"] == n]) for n in names}
+    plain, noise = tables.values()
+    change = noise - plain
+    printed = printed_matrix("pure")
+    facts = {
+        "dataset": dataset,
+        "before": float(plain.loc[dataset, "lp-SVDD"]),
+        "after": float(noise.loc[dataset, "lp-SVDD"]),
+        "printed": float(printed.loc[dataset, "lp-SVDD"]),
+        "sets": len(change),
+        "largest": float(change["lp-SVDD"].abs().max()),
+        "largest_set": str(change["lp-SVDD"].abs().idxmax()),
+        "lead_before": worded_mean(plain),
+        "lead_after": worded_mean(noise),
+    }
+    table = pd.concat(tables, axis=1).rename(columns=method_label, level=1)
+    return Finding("", facts, table)
+
+
+def worded_mean(means: pd.DataFrame) -> str:
+    """lp minus l1 on average over the sets."""
+    from replication.statistics import cluster_interval
+
+    return worded(cluster_interval(means["lp-SVDD"] - means["l1-SVDD"]))
