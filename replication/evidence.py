@@ -164,13 +164,11 @@ def decision_table(rows: pd.DataFrame, pairs: Mapping[str, tuple[str, str]]) -> 
             "difference": bracketed(found),
             "says": found.state,
             "could see": found.detectable,
-            "lowest set": found.lowest,
-            "highest set": found.highest,
+            "single sets": f"{signed(found.lowest)} to {signed(found.highest)}",
             "P(lower)": bayes["lower"],
-            "P(within ±0.5)": bayes["equivalent"],
+            "P(within)": bayes["equivalent"],
             "P(higher)": bayes["higher"],
-            "sets won": found.wins,
-            "lost": found.losses,
+            "won : lost": f"{found.wins} : {found.losses}",
         }
     return pd.DataFrame(list(lines.values()), index=pd.Index(lines, name="comparison"))
 

@@ -73,7 +73,7 @@ def test_a_sample_of_many_rows_and_all_of_them_end_at_the_same_ball(p, monkeypat
 def test_coordinates_that_do_not_fit_are_refused_with_the_remedy(monkeypatch):
     X, y = sample(1000, negatives=40)
     model = LpSVDD(p=1.5, C=0.01, gamma=0.3, solver="landmarks", landmarks=40)
-    monkeypatch.setattr(charts, "MEMORY", 3e4)
+    monkeypatch.setattr(charts, "available_memory", lambda: 1e5)
     with pytest.raises(MemoryError, match="fewer landmarks"):
         model.fit(X, y)
 
