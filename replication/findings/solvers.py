@@ -11,6 +11,7 @@ from replication.findings import Finding, finding
 from replication.layout import in_order, set_label
 from replication.results import read_record, results_folder
 from replication.statistics import cluster_interval
+from replication.studies.fuzz import HOSTILE
 from replication.studies.general_solvers import estimate, selections
 from replication.wording import signed
 
@@ -123,6 +124,8 @@ def fuzz(counts: pd.DataFrame) -> Finding:
     """The counts of ``make fuzz``: random problems, judged by 60-digit arithmetic."""
     record = read_record(results_folder() / "fuzz.csv")
     total = counts.sum(numeric_only=True)
+    kinds = counts.groupby(counts["kernel"].isin(HOSTILE))[["not_converged", "solutions"]].sum()
+    stopped = 100.0 * kinds["not_converged"] / kinds["solutions"]
     facts = {
         "problems": int(record["signature"]["problems"]) if record else 0,
         "solutions": int(total["solutions"]),
@@ -130,6 +133,8 @@ def fuzz(counts: pd.DataFrame) -> Finding:
         "wrong": int(total["wrong"]),
         "stopped": int(total["not_converged"]),
         "stopped_share": 100.0 * total["not_converged"] / total["solutions"],
+        "stopped_ordinary": stopped.get(False, 0.0),
+        "stopped_hostile": stopped.get(True, 0.0),
         "silent": int(total["unwarned"]),
     }
     table = counts[list(FUZZ_COLUMNS)].rename(columns=FUZZ_COLUMNS).set_index("kernel")
