@@ -120,6 +120,27 @@ def kernel_matrix(
     raise ValueError(f"kernel must be one of {KERNELS} or a callable, got {kernel!r}")
 
 
+def rbf_factors(X: np.ndarray, origin: np.ndarray, gamma: float) -> tuple | None:
+    """(L, R) with -gamma ||x_i - z_j||^2 = (L R')_ij: many Gaussian kernel values as one product.
+
+    None where gamma ||x - origin||^2 is so large that the sum would cancel.
+    """
+    Z = X - origin
+    squares = np.einsum("ij,ij->i", Z, Z)
+    if gamma * float(squares.max(initial=0.0)) > 1e3:
+        return None
+    ones = np.ones(len(Z))
+    left = np.column_stack([Z, squares, ones])
+    return left, np.column_stack([2.0 * gamma * Z, -gamma * ones, -gamma * squares])
+
+
+def rbf_product(left: np.ndarray, right: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    """exp(L R') of ``rbf_factors``; rounding makes no value larger than 1."""
+    K = np.matmul(left, right.T, out=out)
+    np.minimum(K, 0.0, out=K)
+    return np.exp(K, out=K)
+
+
 def squared_distances(
     Kz: np.ndarray, beta: np.ndarray, diag: np.ndarray, norm_sq: float | np.ndarray
 ) -> np.ndarray:

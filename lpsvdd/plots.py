@@ -181,7 +181,7 @@ def _coloured(values: np.ndarray) -> dict[str, Any]:
     except (TypeError, ValueError):
         return {"color": "#777777"}
     ranks = np.searchsorted(np.sort(numbers), numbers) / max(1, len(numbers) - 1)
-    return {"c": ranks, "cmap": "cividis", "vmin": 0.0, "vmax": 1.0}
+    return {"c": ranks, "cmap": "cividis", "vmin": 0.0, "vmax": 1.35}  # its end is faint on white
 
 
 def _short(value: Any) -> str:

@@ -238,3 +238,26 @@ def preprocessor(
     if unit_norm:
         steps.append(("unit_norm", UnitNorm()))
     return Pipeline(steps or [("nothing", "passthrough")])
+
+
+def shared_rows(train, test) -> np.ndarray:
+    r"""Which rows of ``test`` stand in ``train`` too, all values equal: a mask of the test rows.
+
+    A detector has seen such a row. Rows drawn with replacement before a split stand on both sides
+    of it, and scores of test rows then say how well the detector remembers. Missing values (NaN)
+    equal one another.
+
+    Examples
+    --------
+    >>> from lpsvdd.preprocessing import shared_rows
+    >>> shared_rows([[1.0, 2.0], [3.0, 4.0]], [[3.0, 4.0], [3.0, 5.0]]).tolist()
+    [True, False]
+    """
+    options = {"dtype": np.float64, "ensure_all_finite": "allow-nan", "ensure_min_samples": 0}
+    train, test = (check_array(rows, **options) + 0.0 for rows in (train, test))  # -0.0 is 0.0
+    if train.shape[1] != test.shape[1]:
+        raise ValueError(f"train has {train.shape[1]} columns and test has {test.shape[1]}")
+    for rows in (train, test):
+        rows[np.isnan(rows)] = np.nan  # one pattern of bits for all
+    known = {row.tobytes() for row in train}
+    return np.array([row.tobytes() in known for row in test], dtype=bool)

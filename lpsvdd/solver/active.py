@@ -281,9 +281,16 @@ def solve_part(
     value = problem.evaluate(start)
     if value.gap <= tol and polish == 0:
         return start, 0
-    form = in_coordinates if isinstance(problem.points, Coordinates) else in_kernel
-    value, n_iter = form(problem, value, tol, max_iter, polish)
-    return value.alpha, n_iter
+    n_iter = 0
+    if isinstance(problem.points, Coordinates):
+        if not problem.is_boxed and problem.n > ROWS_OF_QR:
+            value, n_iter = newton_on_support(problem, value, tol, max_iter, polish)
+            if value.gap <= tol or n_iter >= max_iter:
+                return value.alpha, n_iter
+        value, more = in_coordinates(problem, value, tol, max_iter - n_iter, polish)
+    else:
+        value, more = in_kernel(problem, value, tol, max_iter, polish)
+    return value.alpha, n_iter + more
 
 
 def in_kernel(problem: Problem, value: Value, tol, max_iter, polish) -> tuple[Value, int]:

@@ -179,9 +179,9 @@ class _Search:
             few = problem.part(some, problem.points.subset(some))
             search = _Search(few, self.weight[some], self.nu, None)
             search.limits = {**self.limits, "tol": 1e-6, "report": None}
-            share = search.run(0)
-            alpha[some] = share.solution.alpha
-            return math.log(share.cost * search.total / self.total), alpha
+            log_cost, there, _ = search._root(*search._first(), search._largest_cost(), rough=True)
+            alpha[some] = there.alpha
+            return log_cost + math.log(search.total / self.total), alpha
         alpha[rows] = self.weight[rows] / self.total
         for _ in range(12):
             k_alpha = problem.points.times(alpha)
@@ -194,8 +194,8 @@ class _Search:
             alpha = 0.5 * (alpha + pull / pull.sum())
         return surface.log_cost, alpha
 
-    def _root(self, log_cost: float, alpha: np.ndarray, log_most: float):
-        """(log C, solution, whether the share is outside).
+    def _root(self, log_cost: float, alpha: np.ndarray, log_most: float, rough: bool = False):
+        """(log C, solution, whether the share is outside); ``rough``: near the root is enough.
 
         Far from the root few digits of a ball tell where to go.
         """
@@ -210,6 +210,8 @@ class _Search:
                 break
             if abs(residual) < NEAR and not is_near:
                 is_near = True
+                if rough:
+                    break
             elif surface.is_met:
                 return self._rounded(log_cost, solution, bracket)
             elif bracket.is_closed:
@@ -222,12 +224,18 @@ class _Search:
         """The shortest binary fraction among the log C that leave the share outside.
 
         There is only one, so that equivalent inputs end at the same cost whichever way they came.
+        Fractions that the slope of the residual rules out are not tried.
         """
-        unit = 1.0
+        unit, surface = 1.0, _Surface(self, solution)
+        low, high = (
+            log_cost + 2.0 * (surface.log_cost_at(q) - log_cost) / bracket.steepness
+            for q in reversed(surface.neighbours)
+        )
+        low, high = max(low, bracket.low), min(high, bracket.high)
         for _ in range(20):
             below = unit * math.floor(log_cost / unit)
             for fraction in sorted((below, below + unit), key=lambda v: abs(v - log_cost)):
-                if bracket.low < fraction < bracket.high:
+                if max(low, bracket.low) < fraction < min(high, bracket.high):
                     there = self.solve_at(fraction, solution.alpha, 1)
                     surface = _Surface(self, there)
                     if surface.is_met:
@@ -238,12 +246,16 @@ class _Search:
 
 
 class _Bracket:
-    """The root of a decreasing function: fixed-point steps until it is enclosed, then Illinois."""
+    """The root of a decreasing function: fixed-point steps until it is enclosed, then the secant.
+
+    Where the secant leaves the bracket, or is too flat to be believed, the Illinois rule.
+    """
 
     def __init__(self, most: float) -> None:
         self.low, self.high = -math.inf, most
         self.at_low, self.at_high = math.inf, -math.inf
         self.before: tuple[float, float] | None = None
+        self.steepness = 0.1  # how fast the residual falls near here; little is on the safe side
         self.is_closed = False
 
     def next(self, x: float, residual: float) -> float:
@@ -257,14 +269,16 @@ class _Bracket:
             self.high, self.at_high = x, residual
         if math.isfinite(self.low) and self.high - self.low <= 1e-9:
             self.is_closed = True
-        stretch, before = 1.0, self.before
-        self.before = x, residual
+        before, self.before = self.before, (x, residual)
+        if before is not None and math.isfinite(residual) and math.isfinite(before[1]):
+            self.steepness = min(max((before[1] - residual) / (x - before[0]), 0.1), 3.0)
         if math.isfinite(self.at_low) and math.isfinite(self.at_high):
+            secant = x + residual / self.steepness
+            if self.low < secant < self.high and 0.1 < self.steepness < 3.0:
+                return secant
             share = self.at_low / (self.at_low - self.at_high)
             return self.low + share * (self.high - self.low)
-        if before is not None and math.isfinite(residual) and math.isfinite(before[1]):
-            slope = (residual - before[1]) / (x - before[0])
-            stretch = min(max(-1.5 / slope, 1.0), 10.0) if slope < 0.0 else 10.0
+        stretch = 1.0 if before is None else min(max(1.5 / self.steepness, 1.0), 10.0)
         return max(min(x + stretch * residual, self.high), -LOG_LARGEST)
 
 
@@ -294,7 +308,7 @@ class _Surface:
         self.wanted = int(places[np.argmin(np.abs(weight[places] - due))])
 
     @property
-    def _neighbours(self) -> tuple[float, float]:
+    def neighbours(self) -> tuple[float, float]:
         """The last distance that should be outside and the first inside."""
         m, falling = self.wanted, self.falling
         above = float(falling[m - 1]) if m > 0 else math.inf
@@ -303,7 +317,7 @@ class _Surface:
     @property
     def is_met(self) -> bool:
         """Whether R2 is in its place, up to a film."""
-        above, below = self._neighbours
+        above, below = self.neighbours
         return below <= self.at < above
 
     @property
@@ -321,7 +335,7 @@ class _Surface:
     @property
     def radius(self) -> float:
         """Halfway between the neighbours; a little beyond where all or none are outside."""
-        above, below = self._neighbours
+        above, below = self.neighbours
         if above == math.inf:
             return below + self.tie
         if below == -math.inf:
@@ -330,8 +344,12 @@ class _Surface:
 
     @property
     def log_cost(self) -> float:
-        """log C' of the module's docstring; infinite where no cost is large enough."""
-        search, q = self.search, self.radius - self.film
+        """log C' of the module's docstring."""
+        return self.log_cost_at(self.radius)
+
+    def log_cost_at(self, radius: float) -> float:
+        """log of the cost with that best radius; infinite where no cost is large enough."""
+        search, q = self.search, radius - self.film
         p, positive = search.p, search.problem.positive
         slack = np.where(positive, self.d - q, q - self.d)
         log_term = np.full(len(slack), -math.inf)

@@ -32,7 +32,7 @@ from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 from sklearn.cluster import MiniBatchKMeans
 
-from lpsvdd.kernels import kernel_diagonal, kernel_matrix
+from lpsvdd.kernels import kernel_diagonal, kernel_matrix, rbf_factors, rbf_product
 from lpsvdd.solver.blocks import ArrayBlocks, DaskBlocks
 from lpsvdd.solver.features import Coordinates, Features
 from lpsvdd.solver.memory import available_memory
@@ -187,23 +187,34 @@ class Landmarks:
         self.rows = rows[pivots[:rank] - 1]
         lower = np.tril(factor[:rank, :rank])
         self.inverse = solve_triangular(lower, np.eye(rank), lower=True)
-        self.origin = kernel_matrix(about, self.rows, **options).mean(axis=0) @ self.inverse.T
+        self.middle = self.rows.mean(axis=0)
+        self.factors: tuple | None = None
+        if options.get("kernel", "rbf") == "rbf":
+            self.factors = rbf_factors(self.rows, self.middle, options.get("gamma", 1.0))
+        self.origin = self.kernel(about).mean(axis=0) @ self.inverse.T
+
+    def kernel(self, X: np.ndarray) -> np.ndarray:
+        """k(x, l_j), of a Gaussian kernel as one product where that has all digits."""
+        if self.factors is not None:
+            factors = rbf_factors(X, self.middle, self.options.get("gamma", 1.0))
+            if factors is not None:
+                return rbf_product(factors[0], self.factors[1])
+        return kernel_matrix(X, self.rows, **self.options)
 
     def coordinates(self, X: np.ndarray) -> np.ndarray:
         """z(x) about the origin."""
-        Z = kernel_matrix(X, self.rows, **self.options) @ self.inverse.T
+        Z = self.kernel(X) @ self.inverse.T
         Z -= self.origin
         return Z
 
     def diagonal(self, X: np.ndarray) -> np.ndarray:
         """Squared distances of the points to the origin."""
-        along = kernel_matrix(X, self.rows, **self.options) @ (self.origin @ self.inverse)
+        along = self.kernel(X) @ (self.origin @ self.inverse)
         return kernel_diagonal(X, **self.options) - 2.0 * along + float(self.origin @ self.origin)
 
     def project(self, X: np.ndarray, w: np.ndarray) -> np.ndarray:
         """z(x)'w."""
-        K = kernel_matrix(X, self.rows, **self.options)
-        return K @ (w @ self.inverse) - float(self.origin @ w)
+        return self.kernel(X) @ (w @ self.inverse) - float(self.origin @ w)
 
     def centre(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Points l_j and coefficients g_j with centre = sum_j g_j phi(l_j)."""
@@ -217,7 +228,7 @@ class Landmarks:
         whole, inside = 0.0, np.zeros(self.rank)
         blocks = _batches(len(X))
         for i, some in enumerate(blocks):
-            inside += beta[some] @ kernel_matrix(X[some], self.rows, **self.options)
+            inside += beta[some] @ self.kernel(X[some])
             for other in blocks[i:]:
                 K = kernel_matrix(X[some], X[other], **self.options)
                 whole += (1.0 if other == some else 2.0) * float(beta[some] @ K @ beta[other])
@@ -236,10 +247,10 @@ class Landmarks:
         inside = np.zeros(self.rank)
         across = np.zeros(size)
         for some in _batches(len(X)):
-            inside += beta[some] @ kernel_matrix(X[some], self.rows, **self.options)
+            inside += beta[some] @ self.kernel(X[some])
             across += kernel_matrix(X[rows], X[some], **self.options) @ beta[some]
         inside = (self.inverse @ inside) @ self.inverse
-        r = across - kernel_matrix(X[rows], self.rows, **self.options) @ inside
+        r = across - self.kernel(X[rows]) @ inside
         r *= np.sign(beta[rows]) * np.abs(beta).sum()
         return max(float(r.mean()), 0.0) + 2.0 * float(r.std(ddof=1)) / np.sqrt(size)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-BLOCK = 4_000_000  # kernel values held at once, where all of them are too many
+BLOCK = 500_000  # kernel values held at once: no more than a cache, and memory that is used again
 MOST_KEPT = 250_000_000  # kernel values that a problem may keep: 2 GB
 
 
@@ -22,6 +22,8 @@ def batches(n: int, width: int) -> list[slice]:
 
 def refuse_if_larger(need: int, what: str, remedy: str) -> None:
     """MemoryError, in one sentence, where ``need`` bytes are not there."""
+    if need < 1 << 20:  # asking takes as long as a small fit
+        return
     memory = available_memory()
     if need > memory:
         raise MemoryError(

@@ -29,6 +29,7 @@ import math
 
 import numpy as np
 from scipy.linalg import cho_solve, qr, solve_triangular
+from scipy.linalg.blas import dsyrk
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from lpsvdd.solver.problem import Problem
@@ -419,7 +420,7 @@ class NormalSystem(_CoordinateSystem):
 
     def prepare(self) -> None:
         n, r = self.Z.shape
-        normal = np.zeros((r + 1, r + 1))
+        normal = np.zeros((r + 1, r + 1), order="F")  # its lower half
         root = 1.0 / np.sqrt(self.diagonal)
         block = np.empty((min(n, BLOCK), r + 1))
         for first in range(0, n, BLOCK):
@@ -427,7 +428,7 @@ class NormalSystem(_CoordinateSystem):
             part = block[: some.stop - first]
             np.multiply(self.Z[some], SQRT2 * root[some, None], out=part[:, :r])
             part[:, r] = root[some]
-            normal += part.T @ part
+            normal = dsyrk(1.0, part.T, beta=1.0, c=normal, lower=1, overwrite_c=1)
         normal.flat[: r * (r + 1) : r + 2] += self.kappa
         sizes = normal.diagonal().copy()
         for jitter in (0.0, 1e-15, 1e-13, 1e-11):

@@ -29,7 +29,7 @@ from scipy.linalg.lapack import dpotrf
 from scipy.sparse.linalg import eigsh
 
 from lpsvdd._validation import check_square_kernel
-from lpsvdd.kernels import Kernel, kernel_diagonal, kernel_matrix
+from lpsvdd.kernels import Kernel, kernel_diagonal, kernel_matrix, rbf_factors, rbf_product
 from lpsvdd.solver.features import Features, features_of_matrix
 from lpsvdd.solver.memory import batches, cache_size
 
@@ -178,29 +178,14 @@ class Rows:
         self.raw_diag = kernel_diagonal(X, **self.options)
         self.diag = self.raw_diag
         self.offset: np.ndarray | None = None  # <phi(x_i), m> - <m, m>/2, where the origin is moved
-        self._prepare()
+        self._factors = None
+        if kernel == "rbf":
+            self._factors = rbf_factors(X, X.mean(axis=0), gamma)
         self._find_unit()
         self._keep_nothing()
 
     def __len__(self) -> int:
         return len(self.X)
-
-    def _prepare(self) -> None:
-        """For the Gaussian kernel: -gamma ||x - z||^2 as one product of longer vectors.
-
-        Where gamma ||x||^2 is large that sum cancels, and distances are taken pair by pair.
-        """
-        self._left: np.ndarray | None = None
-        if self.options["kernel"] != "rbf":
-            return
-        gamma = self.options["gamma"]
-        Z = self.X - self.X.mean(axis=0)
-        squares = np.einsum("ij,ij->i", Z, Z)
-        if gamma * float(squares.max()) > 1e3:
-            return
-        ones = np.ones(len(Z))
-        self._left = np.column_stack([Z, squares, ones])
-        self._right = np.column_stack([2.0 * gamma * Z, -gamma * ones, -gamma * squares])
 
     def _find_unit(self) -> None:
         n = len(self)
@@ -225,14 +210,15 @@ class Rows:
             spread = float(self.diag.mean()) - max(float(self.block(some, some).mean()), 0.0)
         self.spread = unit_of_length(spread, self.size)
 
-    def block(self, rows, columns) -> np.ndarray:
+    def block(self, rows, columns, out: np.ndarray | None = None) -> np.ndarray:
         """k(x_i, x_j) for i in ``rows`` and j in ``columns`` (slices or indices)."""
-        if self._left is not None:
-            K = self._left[rows] @ self._right[columns].T
-            np.minimum(K, 0.0, out=K)
-            np.exp(K, out=K)
+        if self._factors is not None:
+            K = rbf_product(self._factors[0][rows], self._factors[1][columns], out)
         else:
             K = kernel_matrix(self.X[rows], self.X[columns], **self.options)
+            if out is not None:
+                out[:] = K
+                K = out
         if self.offset is not None:
             K -= self.offset[rows][:, None]
             K -= self.offset[columns][None, :]
@@ -243,7 +229,7 @@ class Rows:
     def _keep_nothing(self) -> None:
         n = len(self)
         self._most = min(n, cache_size() // max(n, 1))
-        self._kept, self._n_kept = np.empty((0, n)), 0
+        self._kept, self._n_kept = np.empty((0, n)), 0  # made whole when first used
         self._place = np.full(n, -1)
         self._last = np.zeros(n), np.zeros(n)  # beta and K beta
 
@@ -255,14 +241,12 @@ class Rows:
         total = self._n_kept + len(new)
         if total > self._most:
             return False
-        if total > len(self._kept):
-            larger = np.empty((min(self._most, max(total, 2 * len(self._kept))), len(self)))
-            larger[: self._n_kept] = self._kept[: self._n_kept]
-            self._kept = larger
+        if not len(self._kept):  # memory that is never written to is never taken
+            self._kept = np.empty((self._most, len(self)))
         for part in batches(len(new), len(self)):
             some = new[part]
             place = self._n_kept
-            self._kept[place : place + len(some)] = self.block(some, slice(None))
+            self.block(some, slice(None), self._kept[place : place + len(some)])
             self._place[some] = np.arange(place, place + len(some))
             self._n_kept += len(some)
         return True
@@ -315,9 +299,7 @@ class Rows:
         some.options, some.spread, some.size = self.options, self.spread, self.size
         some.X, some.diag, some.raw_diag = self.X[rows], self.diag[rows], self.raw_diag[rows]
         some.offset = None if self.offset is None else self.offset[rows]
-        some._left = None
-        if self._left is not None:
-            some._left, some._right = self._left[rows], self._right[rows]
+        some._factors = self._factors and tuple(factor[rows] for factor in self._factors)
         some._keep_nothing()
         return some
 

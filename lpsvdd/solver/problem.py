@@ -116,6 +116,7 @@ class Problem:
     def _set_rates(self, log_rate: np.ndarray) -> None:
         self.log_rate = log_rate  # alpha_i = exp(log_rate_i + (p - 1) log z_i)
         self.is_steep = float(log_rate.max()) > 0.5 * LOG_MAX
+        self.judged: tuple[Value | None, float] = None, math.nan  # the last certified gap
 
     # -- problems next to this one, whose input needs no check again ----------------------------
 

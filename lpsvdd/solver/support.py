@@ -29,7 +29,8 @@ import math
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
-from lpsvdd.solver.newton import KernelSystem
+from lpsvdd.solver.features import Coordinates
+from lpsvdd.solver.newton import KernelSystem, NormalSystem
 from lpsvdd.solver.points import Rows, sample_of
 from lpsvdd.solver.problem import Problem, Value
 from lpsvdd.solver.radius import TINY
@@ -96,10 +97,15 @@ def _step(problem: Problem, value: Value, preconditioner: _Preconditioner) -> Va
     diagonal += damping
     right += damping * beta[rows]
     new = np.where(fixed, alpha, 0.0)
+    points = problem.points
     is_few = len(rows) <= (FACTORISED if problem.p < 2.0 else FACTORISED_SMOOTH)
+    is_few |= isinstance(points, Coordinates)
     for _ in range(DROPS if is_few and not problem.is_boxed else 1):
-        if is_few:
-            K, work = problem.points.part(rows).K, np.empty((len(rows), len(rows)), order="F")
+        if isinstance(points, Coordinates):
+            Z = points.Z[rows] * math.sqrt(problem.inv_scale)
+            solved = NormalSystem(Z, 1.0, diagonal, np.zeros(Z.shape[1]), missing)(right)[0]
+        elif is_few:
+            K, work = points.part(rows).K, np.empty((len(rows), len(rows)), order="F")
             solved = KernelSystem(K, problem.inv_scale, diagonal, missing, work)(right)[0]
         else:
             solved = _conjugate_gradients(

@@ -80,9 +80,9 @@ def test_the_allowance_is_what_rounding_can_do():
     one = Problem(kernel_matrix(X, gamma=1e-5), y, p=2.0, c=1e3)
     found = solve(one.points, y, p=2.0, c=1e3)
     value = one.evaluate(found.alpha)
-    noise = np.random.default_rng(4).uniform(-1.0, 1.0, size=20) * np.finfo(float).eps
-    moved = problem_with_diagonal(one, noise).evaluate(found.alpha)
-    assert 0.0 < abs(moved.excess - value.excess) <= allowance(one, value)
+    noises = np.random.default_rng(4).uniform(-1.0, 1.0, size=(10, 20)) * np.finfo(float).eps
+    moved = [problem_with_diagonal(one, noise).evaluate(found.alpha) for noise in noises]
+    assert 0.0 < max(abs(other.excess - value.excess) for other in moved) <= allowance(one, value)
 
 
 def problem_with_diagonal(one: Problem, change: np.ndarray) -> Problem:

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import fcntl
 import gzip
 import io
 import os
-import pty
 import re
 import resource
 import signal
-import struct
-import subprocess
 import sys
-import termios
 
 import numpy as np
 import pandas as pd
 import pytest
-import typer
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import KFold
@@ -26,14 +20,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from typer.testing import CliRunner
 
-import lpsvdd
 from lpsvdd import LpSVDD, LpSVDDCV, OpenSetClassifier, load_model, save
 from lpsvdd.bounds import bound_of
 from lpsvdd.cli import build
 from lpsvdd.explain import explain
 from lpsvdd.preprocessing import PositiveScaler
 
-ROOT = os.path.dirname(os.path.dirname(lpsvdd.__file__))
 LABEL = ("--label", "kind", "--target", "a")
 FAST = ("--C", 0.3, "--gamma", 0.5)  # nothing to search for
 
@@ -392,21 +384,6 @@ def test_bad_input_is_one_sentence(folder, tmp_path, content, message):
         check_error(run(*words, path), message)
 
 
-def test_parquet_is_read_where_pyarrow_is(folder, frame, tmp_path, monkeypatch):
-    def without_pyarrow(_):
-        raise ImportError("pyarrow")
-
-    monkeypatch.setattr(pd, "read_parquet", lambda stream: frame.assign(kind=pd.NA))
-    (tmp_path / "d.parquet").write_bytes(b"PAR1")
-    done = run("score", folder / "m.lpsvdd", tmp_path / "d.parquet")
-    plain = scores_of(run("score", folder / "m.lpsvdd", folder / "d.csv"))
-    np.testing.assert_array_equal(scores_of(done)["score"], plain["score"])
-    assert "60 without a label" in done.stderr
-    monkeypatch.setattr(pd, "read_parquet", without_pyarrow)
-    done = run("score", folder / "m.lpsvdd", tmp_path / "d.parquet")
-    check_error(done, "d.parquet is a parquet file, which needs pyarrow: install it, or save")
-
-
 def test_tables_are_scored_block_by_block(folder, monkeypatch):
     whole = run("score", folder / "m.lpsvdd", folder / "d.csv").stdout
     sizes, plain = [], LpSVDD.score_samples
@@ -510,17 +487,6 @@ def test_damaged_foreign_and_absent_models(folder, tmp_path):
 # -- options -----------------------------------------------------------------------------------
 
 
-def test_commands_share_one_dialect_of_few_options():
-    commands = typer.main.get_command(build()).commands
-    options = {
-        name: {word for one in commands[name].params for word in one.opts if word[:2] == "--"}
-        for name in ("fit", "score", "tune", "bound")
-    }
-    shared = {"--label", "--target", "--id", "--drop", "--categorical", "--missing"}
-    for name, own in options.items():
-        assert shared <= own and len(own - shared) <= 7, name
-
-
 ALL = ("fit", "tune", "bound")
 
 
@@ -579,26 +545,6 @@ def test_options_stand_anywhere_classes_match_as_numbers_and_quiet_says_nothing(
         assert f"{count} targets" in done.output
         assert done.stderr == "" and "fitting" not in done.stdout  # no terminal, no progress
         assert run("fit", path, "--label", "y", *target, *FAST, "--quiet").output == ""
-
-
-def test_a_terminal_sees_what_takes_its_time(folder, tmp_path):
-    terminal, program = pty.openpty()
-    fcntl.ioctl(program, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-    words = ("tune", folder / "plain.csv", *LABEL, "--gamma=0.5", "--nu=0.2")
-    with open(os.devnull) as nothing, open(tmp_path / "report", "w") as report:
-        given = {"stdin": nothing.fileno(), "stdout": report.fileno(), "stderr": program}
-        assert forked(words, **given) == 0
-    os.close(program)
-    shown = os.read(terminal, 100_000).decode()
-    os.close(terminal)
-    for text in ("plain.csv ...", "LpSVDDCV: 100%", "judging rows held out ..."):
-        assert text in shown
-
-
-def test_version():
-    command = [sys.executable, "-m", "lpsvdd.cli", "--version"]
-    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": ROOT}, stdout=subprocess.PIPE)
-    assert done.stdout.decode() == run("--version").output == f"lpsvdd {lpsvdd.__version__}\n"
 
 
 # -- files that are written --------------------------------------------------------------------

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.stats import binom
 from sklearn.base import BaseEstimator
-from sklearn.compose import make_column_transformer
 from sklearn.ensemble import IsolationForest
-from sklearn.impute import SimpleImputer
 from sklearn.neighbors import LocalOutlierFactor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -166,15 +163,3 @@ def test_any_detector_with_scores_will_do(estimator):
         assert detector.p_values([[0.0, 0.0]])[0] > 0.1
         assert detector.p_values([[30.0, 30.0]])[0] < 0.05
     assert not hasattr(estimator, "n_features_in_")  # the given one is not fitted
-
-
-def test_data_frames_reach_the_detector_as_they_are():
-    frame = pd.DataFrame({"a": X[:, 0], "kind": "x", "b": np.where(X[:, 1] > 2, np.nan, X[:, 1])})
-    columns = make_column_transformer((SimpleImputer(), ["a", "b"]))
-    detector = ConformalDetector(make_pipeline(columns, BALL), random_state=0).fit(frame)
-    assert detector.p_values(frame).shape == (80,)
-    assert detector.n_features_in_ == 3 and list(detector.feature_names_in_) == ["a", "kind", "b"]
-
-
-def test_of_few_rows_each_is_a_fold():
-    assert len(ConformalDetector(BALL, "cross", random_state=0).fit(X[:3]).estimators_) == 3

@@ -127,22 +127,6 @@ def test_waveform_is_what_the_formula_says():
     assert not np.array_equal(waveform(seed=9)[0], X)
 
 
-def test_images_follow_the_sampling_rule():
-    with np.load(loader.tables_folder() / "fashion-mnist.npz") as archive:
-        index, labels = archive["index"], archive["labels"]
-    assert index.max() < 10_000 and (np.diff(index.astype(int)) > 0).all()
-    # Labels of the first 10 000 training images outside the sample are not at hand; the rule of the
-    # others depends only on how many images of class 1 precede them, which the sample contains.
-    ones = np.zeros(10_000, dtype=bool)
-    ones[index[labels == 1]] = True
-    others = np.flatnonzero(~ones)
-    draws = np.random.Generator(np.random.PCG64(20)).random(others.size)
-    chosen = np.sort(others[np.argsort(draws, kind="stable")[:899]])
-    assert np.array_equal(chosen, index[labels != 1])
-    pixels = datasets.load("D20").X
-    assert pixels.min() == 0 and pixels.max() == 255 and np.array_equal(pixels, pixels.round())
-
-
 def test_catalogue_is_a_data_frame():
     frame = datasets.catalogue()
     assert frame.index.tolist() == list(PAPER)
@@ -181,11 +165,6 @@ def test_another_stream_of_random_numbers_is_noticed(monkeypatch):
     monkeypatch.setattr(loader, "waveform", lambda: waveform(seed=9))
     with pytest.raises(datasets.CorruptedTableError, match="generated array"):
         datasets.load("D8")
-
-
-def test_user_folder_without_variable(monkeypatch):
-    monkeypatch.delenv("LPSVDD_DATA")
-    assert datasets.user_folder().name == "lpsvdd"
 
 
 @pytest.mark.parametrize(("packed", "header"), [(False, True), (True, False)])
@@ -234,13 +213,6 @@ def test_add_refuses_what_is_not_that_table(tmp_path, user_data, shape, damage, 
     assert not user_data.exists()
 
 
-def test_add_refuses_packaged_sets_and_absent_files(pump, tmp_path):
-    with pytest.raises(ValueError, match="D7 .* comes with the package"):
-        datasets.add("wine", pump)
-    with pytest.raises(FileNotFoundError, match="nowhere.csv"):
-        datasets.add("D5", tmp_path / "nowhere.csv")
-
-
 def test_a_changed_file_of_the_user_and_one_put_there_by_hand_are_refused(pump, user_data):
     copy = datasets.add("D5", pump)
     copy.write_text(copy.read_text() + "\n")
@@ -277,3 +249,8 @@ def test_add_does_not_unpack_a_bomb(tmp_path, user_data, monkeypatch):
     with pytest.raises(ValueError, match="it has more than 1000000 bytes"):
         datasets.add("D5", bomb)
     assert asked == [1_000_001] and not user_data.exists()
+
+
+def test_user_folder_without_variable(monkeypatch):
+    monkeypatch.delenv("LPSVDD_DATA")
+    assert datasets.user_folder().name == "lpsvdd"

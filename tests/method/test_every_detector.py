@@ -21,6 +21,7 @@ from lpsvdd import ConformalDetector, LpSVDD, LpSVDDCV, WeightedLpSVDD, load_mod
 from lpsvdd.baselines import KNFST, GaussianProcessOCC, KernelMean, KernelPCAOCC
 from lpsvdd.openset import OpenSetClassifier
 from lpsvdd.preprocessing import PositiveImputer, PositiveScaler, UnitNorm, preprocessor
+from lpsvdd.weights import WEIGHTINGS
 
 RNG = np.random.default_rng(3)
 X, NEW = RNG.normal(size=(40, 3)), RNG.normal(scale=2.0, size=(25, 3))
@@ -63,6 +64,7 @@ SLOW = pytest.mark.slow
         pytest.param(LpSVDD(p=1.0, nu=0.2), marks=SLOW),
         pytest.param(LpSVDD(p=1.2, kernel="linear", contamination=0.1), marks=SLOW),
         pytest.param(LpSVDD(p=5.0, kernel="poly", degree=2, gamma=0.1), marks=SLOW),
+        *[WeightedLpSVDD(weighting=name) for name in WEIGHTINGS],
         pytest.param(LpSVDDCV(random_state=0), marks=SLOW),
         pytest.param(ConformalDetector(LpSVDD(C=1.0, gamma=0.3), random_state=0), marks=SLOW),
         pytest.param(
@@ -106,7 +108,8 @@ def test_files_pickles_clones_and_single_rows_give_the_same_scores(detector, tmp
     assert str(copy.get_params()) == parameters and not hasattr(copy, "n_features_in_")
 
 
-@over([*BALLS, *BASELINES, LpSVDDCV(gammas=[0.1, 0.5]), ConformalDetector(LpSVDD(), "cross")])
+@over([*BALLS, *BASELINES, LpSVDDCV(gammas=[0.1, 0.5]), ConformalDetector(LpSVDD(), "cross"),
+       LpSVDD(solver="landmarks", landmarks=8), LpSVDD(solver="working-set")])  # fmt: skip
 def test_a_refit_that_fails_leaves_the_old_model(detector):
     detector.fit(X)
     before = dict(vars(detector))
@@ -154,7 +157,7 @@ KERNELS = [
 ]
 
 
-@over([*BALLS, *BASELINES])
+@over([*BALLS, LpSVDD(p=1.0, C=0.2, solver="working-set"), *BASELINES])
 def test_a_precomputed_kernel_gives_the_scores_of_the_rows(detector):
     # Kernels of low rank leave the methods that invert K nothing but rounding.
     for options, by_hand in KERNELS if isinstance(detector, LpSVDD) else KERNELS[:1]:

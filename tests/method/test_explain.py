@@ -93,13 +93,6 @@ def test_typical_contributions_are_quantiles_over_training_targets():
     )
 
 
-def test_equal_columns_share_equally_and_an_idle_column_has_nothing():
-    twice = np.column_stack([X[:, :2], X[:, 0], np.full(60, 7.0)])
-    found = LpSVDD(C=0.2).fit(twice).explain(twice).contributions
-    np.testing.assert_allclose(found[:, 0], found[:, 2], rtol=1e-9, atol=1e-15)
-    np.testing.assert_allclose(found[:, 3], 0.0, atol=1e-15)
-
-
 @pytest.fixture
 def frame():
     table = pd.DataFrame(X, columns=["a", "b", "c", "d"])

@@ -19,7 +19,6 @@ from lpsvdd.kernels import (
     resolve_gamma,
     squared_distances,
 )
-from lpsvdd.solver import Gram, solve
 
 X = np.random.default_rng(5).normal(size=(40, 3)) * [1.0, 2.0, 0.5] + [0.0, 3.0, -1.0]
 
@@ -54,20 +53,6 @@ def test_the_diagonal_is_that_of_the_matrix(kernel):
     assert kernel_matrix(X, X, **options) == pytest.approx(K)
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "poly"])
-def test_a_callable_kernel_gives_the_same_matrix(kernel):
-    def by_hand(a, b):
-        if kernel == "rbf":
-            return np.exp(-0.7 * ((a - b) ** 2).sum())
-        return (0.7 * a @ b + 0.3) ** 2
-
-    wanted = kernel_matrix(X, X[:5], kernel=kernel, gamma=0.7, degree=2, coef0=0.3)
-    assert kernel_matrix(X, X[:5], kernel=by_hand) == pytest.approx(wanted)
-    assert kernel_diagonal(X, kernel=by_hand) == pytest.approx(
-        kernel_diagonal(X, kernel=kernel, gamma=0.7, degree=2, coef0=0.3)
-    )
-
-
 @given(
     pairs=st.lists(
         st.tuples(st.integers(-9, 9), st.integers(0, 4)), min_size=1, max_size=20
@@ -88,28 +73,6 @@ def test_a_weighted_quantile_by_hand():
     assert weighted_quantile(values, 0.5, weights) == 4.0
     assert weighted_quantile(values, 0.25, weights) == 1.5
     assert weighted_quantile(values, 0.0, weights) == 1.0
-
-
-def _with_lowest_eigenvalue(lowest: float) -> np.ndarray:
-    """A symmetric matrix with eigenvalues 1, ..., 1 and this one; the diagonal is near 1."""
-    rows = np.random.default_rng(2).normal(size=(12, 12))
-    vectors = np.linalg.qr(rows)[0]
-    K = (vectors * np.r_[lowest, np.ones(11)]) @ vectors.T
-    return (K + K.T) / 2.0
-
-
-@pytest.mark.parametrize("lowest", [-1e-1, -1e-7])
-def test_an_eigenvalue_below_rounding_is_refused(lowest):
-    """With -1e-2 the problem is not convex, and a gap would be a gap to nothing."""
-    K = _with_lowest_eigenvalue(lowest)
-    for call in (Gram.check, lambda K: solve(K, p=2.0, c=1.0)):
-        with pytest.raises(ValueError, match="not positive semidefinite"):
-            call(K)
-
-
-@pytest.mark.parametrize("lowest", [-1e-10, 0.0])
-def test_an_eigenvalue_at_rounding_is_accepted(lowest):
-    assert solve(_with_lowest_eigenvalue(lowest), p=2.0, c=1.0).converged
 
 
 # -- distances to a centre far away -------------------------------------------------------------

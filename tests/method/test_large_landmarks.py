@@ -92,17 +92,6 @@ def test_copies_among_the_landmarks_and_a_kernel_of_low_rank():
     np.testing.assert_allclose(few.score_samples(X), dense.score_samples(X), rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("p", [1.0, 2.0])
-def test_a_linear_kernel_needs_no_landmarks(p):
-    X, y = sample(300, negatives=10)
-    X += 1e4  # far from the origin
-    dense = LpSVDD(p=p, C=0.05, kernel="linear", solver="dense").fit(X, y)
-    model = LpSVDD(p=p, C=0.05, kernel="linear", solver="landmarks").fit(X, y)
-    np.testing.assert_allclose(model.centre_, dense.centre_, atol=1e-5)
-    np.testing.assert_allclose(model.score_samples(X), dense.score_samples(X), atol=1e-5)
-    assert model.duality_gap_ <= 1e-9 and model.gap_kind_ == "exact"
-
-
 def test_a_radius_of_zero():
     X, _ = sample(100)
     with pytest.warns(UserWarning, match="no point lies inside"):
@@ -171,9 +160,3 @@ def test_choices_of_landmarks(method):
     assert rows.shape == (40, 3)
     model = LpSVDD(p=2.0, C=0.02, gamma=0.3, solver="landmarks", landmarks=rows).fit(X)
     assert model.duality_gap_ < 0.05
-
-
-def test_pivots_are_no_copies():
-    X = np.repeat(sample(20)[0], 10, axis=0)
-    rows = choose_landmarks(X, 60, gamma=0.3)
-    assert len(np.unique(rows, axis=0)) == len(rows) == 20

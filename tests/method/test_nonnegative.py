@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.exceptions import ConvergenceWarning
 
 from lpsvdd.kernels import half_mean_distance, kernel_matrix, rbf_gamma
 from lpsvdd.solver import solve
@@ -155,27 +154,7 @@ def test_large_exponent_tends_to_the_hard_ball():
     assert wide.radius_sq == pytest.approx(9.0 * hard.radius_sq - 1.0, abs=0.05)
 
 
-def test_p_1_with_little_cost_is_the_weighted_mean():
-    K, _ = gaussian()
-    c = np.linspace(0.001, 0.03, len(K))
-    found = solve(K, p=1.0, c=c, radius="nonnegative")
-    assert found.status == "radius-zero"
-    assert found.alpha == pytest.approx(c / c.sum())
-
-
 def test_coinciding_points_and_one_point():
     for K in (np.ones((4, 4)), np.ones((1, 1)), np.zeros((3, 3))):
         found = solve(K, p=2.0, c=0.1, radius="nonnegative")
         assert found.radius_sq == 0.0 and found.primal == 0.0 and found.gap == 0.0
-
-
-def test_starved_of_iterations_it_says_so():
-    K, _ = gaussian()
-    with pytest.warns(ConvergenceWarning, match="duality gap"):
-        found = solve(K, p=20.0, c=1e-3, radius="nonnegative", max_iter=1)
-    assert found.status == "not-converged"
-
-
-def test_unknown_rule_is_refused():
-    with pytest.raises(ValueError, match="'free' or 'nonnegative'"):
-        solve(np.eye(3), p=2.0, c=1.0, radius="positive")

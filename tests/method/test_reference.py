@@ -56,14 +56,6 @@ def test_scaled_statement_serves_where_the_printed_one_fails(p, c, n_neg, cones)
     assert dual.alpha == pytest.approx(primal.alpha, abs=1e-4)
 
 
-def test_scaled_statement_is_equivalent_for_any_kernel_scale():
-    K, y = problem(8, 4)
-    printed = certified(solve_dual, 50.0 * K, y, 1.5, 0.02)
-    scaled = certified(solve_dual, 50.0 * K, y, 1.5, 0.02, scaled=True)
-    assert scaled.value == pytest.approx(printed.value, rel=1e-6)
-    assert scaled.radius_sq == pytest.approx(printed.radius_sq, rel=1e-4)
-
-
 def test_failures_are_in_the_status_and_carry_no_numbers():
     K, y = problem()
     infeasible = solve_dual(K, y, 1.0, 0.05)  # 10 points, box 0.05: sum alpha <= 1/2
@@ -86,21 +78,6 @@ def test_coefficients_beyond_double_precision_are_reported_as_overflow():
     K, y = problem()
     assert solve_dual(K, y, 1.001, 1e-3).status == "overflow"
     assert solve_primal(K, y, 1.001, 1e-3, scaled=True).status == "overflow"
-
-
-def test_cost_two_is_two_copies():
-    K, _ = problem(6)
-    doubled = np.r_[np.arange(6), 0]
-    weighted = certified(solve_dual, K, None, 1.7, np.r_[0.6, np.full(5, 0.3)])
-    copied = certified(solve_dual, K[np.ix_(doubled, doubled)], None, 1.7, 0.3)
-    assert weighted.value == pytest.approx(copied.value, abs=1e-6)
-    assert weighted.alpha[0] == pytest.approx(copied.alpha[0] + copied.alpha[6], abs=1e-4)
-
-
-@pytest.mark.parametrize("K", [np.ones((5, 5)), np.outer(np.arange(5.0), np.arange(5.0))])
-def test_rank_one_kernels(K):
-    dual, primal = (certified(solve, K, None, 2.0, 1.0) for solve in (solve_dual, solve_primal))
-    assert dual.value == pytest.approx(primal.value, abs=1e-6)
 
 
 # ECOS has no wheel for Python 3.13 and is not a requirement there.

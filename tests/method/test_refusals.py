@@ -11,7 +11,7 @@ from sklearn.ensemble import IsolationForest
 from sklearn.neighbors import LocalOutlierFactor
 from sklearn.preprocessing import StandardScaler
 
-from lpsvdd import LpSVDD, LpSVDDCV, bounds
+from lpsvdd import LpSVDD, LpSVDDCV, WeightedLpSVDD, bounds, solve
 from lpsvdd.baselines import KNFST, GaussianProcessOCC, KernelMean, KernelPCAOCC
 from lpsvdd.bounds import error_bound, rejection_risk, rejection_risk_of, sample_size
 from lpsvdd.conformal import ConformalDetector
@@ -38,6 +38,10 @@ OPEN = OpenSetClassifier(random_state=0).fit(X, CLASSES)
 BALL = {"p": 2.0, "slack": [0.0] * 4, "K": np.eye(4), "margin": 1.0, "delta": 0.05}
 BALL |= {"radius_sq": 0.5}
 MANY = {"solver": "landmarks", "landmarks": 5}
+
+
+def negated(a, b):
+    return -float(a @ b)
 
 
 def fit(cls, rows=X, y=None, sample_weight=None, **options):
@@ -112,9 +116,12 @@ PARAMETERS = [
     *case(LpSVDD, "rows of 3 features", MANY | {"landmarks": np.ones((3, 5))}),
     *case(LpSVDD, "NaN or infinity", MANY | {"landmarks": np.full((3, 3), np.nan)}),
     *case(LpSVDD, "is for solver='landmarks'", MANY | {"solver": "dense"}),
+    *case(LpSVDD, "solver must be one of", {"solver": "magic"}),
+    *case(LpSVDD, "positive semidefinite", {"solver": "working-set", "kernel": negated}),
     *case(LpSVDD, "needs samples, not a kernel", {"solver": "landmarks", "kernel": "precomputed"}),
     *case(LpSVDD, "leave", MANY | {"kernel": "linear", "landmarks": np.ones((3, 3))}),
     *case(LpSVDD, "certificate must be one of", MANY | {"certificate": "perhaps"}),
+    *case(WeightedLpSVDD, "weighting", {"weighting": "none"}),
     *case(LpSVDDCV, r"\bcriterion\b", {"criterion": "best"}),
     *case(LpSVDDCV, r"\bgammas?\b", {"gammas": "wide"}, {"gammas": []}, {"gammas": [-1.0]}),
     *case(LpSVDDCV, r"\bnus?\b", {"nus": [0.0]}, {"nus": "some"}),
@@ -208,6 +215,7 @@ FUNCTIONS = [
     *[(lambda m=m: explain(m, X), "a fitted LpSVDD is needed")
       for m in (KernelMean().fit(X), OPEN, LpSVDD())],
     (lambda: nearest_support_vectors(LINEAR, X), "needs rows"),
+    (lambda: solve(np.eye(3), p=2.0, c=1.0, radius="positive"), "'free' or 'nonnegative'"),
     *reference(r"\bK\b", K=np.ones((3, 2))),
     *reference(r"\bK\b", K=np.array([[1.0, 0.5], [0.1, 1.0]])),
     *reference("eigenvalue", K=INDEFINITE),

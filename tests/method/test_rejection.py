@@ -227,14 +227,6 @@ def test_slacks_below_rounding_do_not_count_for_the_lower_end():
         assert determining_points(model) == Determining(0, 40, 40)
 
 
-def test_a_radius_below_zero_rejects_everything():
-    X = points(30)
-    with pytest.warns(UserWarning, match="radius_sq_"):
-        model = LpSVDD(p=20.0, C=0.1, gamma=0.3).fit(X)
-    low, high = model.rejection_risk()
-    assert determining_points(model).low == 30 and high == 1.0 and low > 0.6
-
-
 def test_every_radius_of_an_interval_is_optimal():
     """p = 1 with 1/C an integer: two of 30 points outside, the next one inside may count."""
     model = LpSVDD(p=1.0, C=0.5, kernel="linear").fit(points(30)[:, :1])

@@ -22,7 +22,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from lpsvdd import LpSVDD, _training, solve, solve_path
 from lpsvdd.kernels import MANY, half_mean_distance, kernel_matrix
-from lpsvdd.solver import Gram, Problem, Rows, active, certify, memory
+from lpsvdd.solver import Gram, Rows, active, certify, memory
 from lpsvdd.weights import global_local
 from replication.protocol import Task
 from replication.trial import prepare
@@ -136,24 +136,32 @@ def test_certificate_holds_by_other_arithmetic(p, share):
     assert primal(found.radius_sq) - dual <= 1.2e-7 * (spread + abs(found.primal))
 
 
-@pytest.mark.parametrize("road", ROADS)
+COST = {"C": 0.05, "C_neg": 0.02, "contamination": 0.2}
+SHARE = {"nu": 0.2}  # on landmarks copies and weights may end at other costs of the same share
+
+
+@pytest.mark.parametrize(
+    ("road", "cost"), [*((r, COST) for r in ROADS), *((r, SHARE) for r in ROADS[:2])]
+)
 @pytest.mark.parametrize("p", [1.0, 1.3, 2.0, 5.0])
-def test_weights_are_copies_and_zero_removes(road, p):
-    options = {"p": p, "C": 0.05, "C_neg": 0.02, "contamination": 0.2}
+def test_weights_are_copies_and_zero_removes(road, p, cost):
+    y = LABELS if "C" in cost else np.ones(N)
     copies = np.repeat(np.arange(N), WEIGHTS.astype(int))
-    weighted = on(road, X, **options).fit(X, LABELS, sample_weight=WEIGHTS)
-    copied = on(road, X, **options).fit(X[copies], LABELS[copies])
+    weighted = on(road, X, p=p, **cost).fit(X, y, sample_weight=WEIGHTS)
+    copied = on(road, X, p=p, **cost).fit(X[copies], y[copies])
     np.testing.assert_allclose(weighted.score_samples(X), copied.score_samples(X), atol=1e-6)
     assert weighted.offset_ == pytest.approx(copied.offset_, abs=1e-6)
+    assert weighted.C_ == pytest.approx(copied.C_, rel=1e-6)
     removed = WEIGHTS == 0.0
     assert (weighted.alpha_[removed] == 0.0).all() and len(weighted.slack_) == N
     d = -weighted.score_samples(X)
     np.testing.assert_allclose(weighted.distance_fit_, d, atol=1e-9)
-    slack = np.maximum(LABELS * (d - weighted.radius_sq_), 0.0)
+    slack = np.maximum(y * (d - weighted.radius_sq_), 0.0)
     np.testing.assert_allclose(weighted.slack_, slack, atol=1e-7)
     total = np.bincount(copies, copied.alpha_, minlength=N)
     if p > 1.0:  # at p = 1 copies may share their multiplier in any way, but not its sum
         np.testing.assert_allclose(weighted.alpha_, total, atol=1e-4)
+        assert weighted.tilt_ == pytest.approx(copied.tilt_, rel=1e-4)
 
 
 @pytest.mark.parametrize("road", ROADS)
@@ -198,18 +206,11 @@ def test_at_p_one_with_labelled_outliers_nu_still_bounds_the_targets_outside(roa
             assert nu - 0.02 <= rejected <= nu
 
 
-@pytest.mark.parametrize("road", ROADS)
-def test_a_failed_or_other_refit_leaves_nothing_of_two_models(road):
-    model = on(road, X, p=1.5, C=0.05).fit(X)
-    before, state = model.score_samples(NEW), dict(vars(model))
-    with pytest.raises(ValueError, match="NaN"):
-        model.fit(np.full((5, 4), np.nan))
-    assert dict(vars(model)) == state
-    np.testing.assert_array_equal(model.score_samples(NEW), before)
-    for other in ROADS:
+def test_another_road_leaves_nothing_of_two_models():
+    model = on("dense", X, p=1.5, C=0.05).fit(X)
+    for other in (*ROADS, *ROADS):
         model.set_params(solver=other, landmarks=X if other == "landmarks" else None).fit(X)
-        fresh = on(other, X, p=1.5, C=0.05).fit(X)
-        assert vars(model).keys() == vars(fresh).keys()
+        assert vars(model).keys() == vars(on(other, X, p=1.5, C=0.05).fit(X)).keys()
         assert hasattr(model, "gap_kind_") == (other == "landmarks")
 
 
@@ -294,15 +295,6 @@ def test_a_start_saves_iterations():
 # -- points ----------------------------------------------------------------------------------------
 
 
-def test_certify_takes_rows():
-    alpha = np.zeros(N)
-    alpha[::7] = 1.0
-    whole = certify(kernel_matrix(X, gamma=0.1), p=2.0, c=0.1, alpha=alpha)
-    lazily = certify(Rows(X, gamma=0.1), p=2.0, c=0.1, alpha=alpha)
-    assert lazily.gap == pytest.approx(whole.gap, rel=1e-9)
-    assert lazily.primal == pytest.approx(whole.primal, rel=1e-12)
-
-
 @pytest.mark.parametrize("kept", [100_000_000, 10 * N])
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
 def test_rows_are_those_of_the_matrix(kernel, kept, monkeypatch):
@@ -332,18 +324,6 @@ def test_the_norm_of_a_centre_is_about_the_origin_of_the_kernel():
     assert far.norm_sq(WEIGHTS) == pytest.approx(centre @ centre, rel=1e-12)
 
 
-def test_distant_points_keep_their_digits():
-    data = np.vstack([X[:100], X[:100] + 1e6])
-    everything = Rows(data, gamma=0.1).block(slice(None), slice(None))
-    np.testing.assert_allclose(everything, kernel_matrix(data, gamma=0.1), atol=1e-12)
-
-
-def test_problem_of_rows_is_in_the_units_of_the_matrix():
-    whole = Problem(kernel_matrix(X, gamma=0.1), p=1.5, c=0.1)
-    lazily = Problem(Rows(X, gamma=0.1), p=1.5, c=0.1)
-    assert lazily.log_scale == pytest.approx(whole.log_scale, abs=1e-9)
-
-
 @pytest.mark.parametrize("p", [1.0, 1.2, 2.0, 5.0])
 def test_no_matrix_of_all_points_is_made(p, monkeypatch):
     n = 2_000
@@ -360,15 +340,6 @@ def test_no_matrix_of_all_points_is_made(p, monkeypatch):
     assert peak < 0.75 * 8 * n * n
     outside = np.maximum(-model.score_samples(data) - model.radius_sq_, 0.0)
     np.testing.assert_allclose(model.slack_, outside, atol=2e-8)  # of the rows of every block
-
-
-@pytest.mark.parametrize("p", [1.0, 2.0])
-def test_precomputed_matrix_uses_what_it_holds(p):
-    K = kernel_matrix(X, gamma=0.1)
-    dense = LpSVDD(p=p, C=0.02, kernel="precomputed", solver="dense").fit(K)
-    large = LpSVDD(p=p, C=0.02, kernel="precomputed", solver="working-set").fit(K)
-    Kz = kernel_matrix(NEW, X, gamma=0.1)
-    np.testing.assert_allclose(large.score_samples(Kz), dense.score_samples(Kz), atol=1e-6)
 
 
 # -- which road, and what it needs -----------------------------------------------------------------
@@ -389,22 +360,13 @@ def test_auto_goes_by_the_number_of_samples(n, options, road):
 def test_memory_that_is_not_there_is_not_asked_for(monkeypatch):
     assert memory.available_memory() > 0
     monkeypatch.setattr(memory, "available_memory", lambda: 1_000_000)
-    with pytest.raises(MemoryError, match="matrix of 240 .* needs about 1 MB .*working-set"):
-        LpSVDD(solver="dense").fit(X)
+    with pytest.raises(MemoryError, match="matrix of 4000 .* needs about .* MB .*working-set"):
+        LpSVDD(solver="dense", gamma=0.1).fit(clusters(4_000))
     assert memory.cache_size() == 31_250
     fitted = LpSVDD(solver="working-set", C=0.02, gamma=0.1).fit(X)
     monkeypatch.undo()
     expected = LpSVDD(solver="working-set", C=0.02, gamma=0.1).fit(X)
     np.testing.assert_allclose(fitted.score_samples(NEW), expected.score_samples(NEW), atol=1e-6)
-
-
-def test_bad_parameters_have_clear_errors():
-    with pytest.raises(ValueError, match="solver must be one of"):
-        LpSVDD(solver="magic").fit(X)
-    with pytest.raises(ValueError, match="landmarks= is for"):
-        LpSVDD(solver="dense", landmarks=10).fit(X)
-    with pytest.raises(ValueError, match="positive semidefinite"):
-        LpSVDD(solver="working-set", kernel=lambda a, b: -float(a @ b)).fit(X[:50])
 
 
 @pytest.mark.parametrize("road", ROADS)
@@ -450,3 +412,9 @@ def test_control_c_ends_a_fit():
         finally:
             process.kill()
     assert errors.rstrip().endswith("KeyboardInterrupt") and "in fit" in errors
+
+
+def test_distant_points_keep_their_digits():
+    data = np.vstack([X[:100], X[:100] + 1e6])
+    everything = Rows(data, gamma=0.1).block(slice(None), slice(None))
+    np.testing.assert_allclose(everything, kernel_matrix(data, gamma=0.1), atol=1e-12)

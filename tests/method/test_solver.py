@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.exceptions import ConvergenceWarning
 
 from lpsvdd import solve, solve_path
 from lpsvdd.kernels import half_mean_distance, kernel_matrix, rbf_gamma
@@ -17,7 +16,6 @@ from lpsvdd.solver import certify
 
 PS = [32 / 31, 16 / 15, 8 / 7, 6 / 5, 4 / 3, 3 / 2, 2.0, 5 / 2, 5.0, 20.0]
 CS = [1e-3, 1e-2, 1e-1, 1.0]
-EDGE_PS = [1.0, 1.001, 1.01, 100.0]
 
 
 def paper_like(n, n_neg=0, d=8, seed=0):
@@ -70,32 +68,12 @@ def test_equilateral_triangle(p):
     assert found.radius_sq == pytest.approx(1.0 - slack, abs=1e-6)
 
 
-@pytest.mark.parametrize("p", [1.3, 2.0, 4.0])
-def test_symmetric_points_have_the_centre_in_the_middle(p):
-    half = np.random.default_rng(2).normal(size=(15, 3))
-    X = np.vstack([half, -half]) + [1.0, 2.0, 3.0]
-    found = solve(X @ X.T, p=p, c=0.05, polish=2)
-    np.testing.assert_allclose(found.alpha @ X, [1.0, 2.0, 3.0], atol=1e-6)
-
-
 def test_hard_ball_on_a_line_is_given_by_the_two_ends():
     x = np.array([-1.0, 0.3, 0.9, 2.0, 5.0])
     found = solve(np.outer(x, x), p=1.0, c=1.0)
     np.testing.assert_allclose(found.alpha[[0, 4]], 0.5, atol=1e-6)
     assert found.alpha @ x == pytest.approx(2.0, abs=1e-6)
     assert found.radius_sq == pytest.approx(9.0, rel=1e-7)
-
-
-def test_one_and_two_samples():
-    for p in (1.0, 1.01, 2.0, 100.0):
-        alone = solve([[2.0]], p=p, c=3.0)
-        assert alone.alpha == pytest.approx([1.0])
-        assert alone.radius_sq == pytest.approx(
-            -((1.0 / (3.0 * p)) ** (1.0 / (p - 1.0))) if p > 1.0 else 0.0, abs=1e-9
-        )
-        pair = solve([[1.0, 0.2], [0.2, 1.0]], [1, -1], p=p, c=3.0)
-        assert pair.alpha @ [1, -1] == pytest.approx(1.0)
-        assert pair.gap <= 1e-9
 
 
 # -- the radius-zero case -------------------------------------------------------------------------
@@ -136,76 +114,42 @@ def test_every_cell_with_negatives_is_certified(n):
         assert_certified(found, K, y, np.where(y > 0, found.c, found.c_neg))
 
 
-@pytest.mark.parametrize("n_neg", [0, 20])
-@pytest.mark.parametrize("p", PS + EDGE_PS)
-def test_single_solves_are_certified_at_every_exponent(p, n_neg):
-    K, y = paper_like(40, n_neg)
-    for c in (1e-8, *CS, 1e3, 1e8):
-        assert_certified(solve(K, y, p=p, c=c), K, y, c)
+def both_labels(r):
+    X = r.normal(size=(30, 2))
+    return kernel_matrix(np.vstack([X, X])), np.repeat([1.0, -1.0], 30)
 
 
-HARD_KERNELS = {
-    "duplicates": lambda r: kernel_matrix(np.repeat(r.normal(size=(20, 3)), 5, axis=0)),
-    "rank two": lambda r: (lambda X: X @ X.T)(r.normal(size=(200, 2))),
-    "rank two, far away": lambda r: (lambda X: X @ X.T)(r.normal(size=(200, 2)) + 1e3),
-    "constant": lambda r: np.ones((30, 30)),
-    "zero": lambda r: np.zeros((5, 5)),
-    "identity": lambda r: np.eye(40),
-    "nearly constant": lambda r: kernel_matrix(r.normal(size=(50, 3)), gamma=1e-6),
-    "large": lambda r: 1e6 * paper_like(40)[0],
-    "small": lambda r: 1e-6 * paper_like(40)[0],
+HARD = {
+    "ordinary": lambda r: paper_like(40),
+    "negatives": lambda r: paper_like(40, 20),
+    "duplicates": lambda r: (kernel_matrix(np.repeat(r.normal(size=(20, 3)), 5, axis=0)), None),
+    "rank two": lambda r: ((X := r.normal(size=(200, 2))) @ X.T, None),
+    "rank two, far away": lambda r: ((X := r.normal(size=(200, 2)) + 1e3) @ X.T, None),
+    "constant": lambda r: (np.ones((30, 30)), None),
+    "zero": lambda r: (np.zeros((5, 5)), None),
+    "identity": lambda r: (np.eye(40), None),
+    "nearly constant": lambda r: (kernel_matrix(r.normal(size=(50, 3)), gamma=1e-6), None),
+    "large": lambda r: (1e6 * paper_like(40, 20)[0], paper_like(40, 20)[1]),
+    "small": lambda r: (1e-6 * paper_like(40, 20)[0], paper_like(40, 20)[1]),
+    "the same points with both labels": both_labels,
 }
 
 
 @pytest.mark.parametrize("p", [1.0, 1.001, 1.01, 32 / 31, 4 / 3, 2.0, 5.0, 20.0, 100.0])
-@pytest.mark.parametrize("name", HARD_KERNELS)
-def test_hard_kernels_are_certified(name, p):
-    K = HARD_KERNELS[name](np.random.default_rng(5))
-    for c in CS:
-        assert_certified(solve(K, p=p, c=c), K, None, c)
-
-
-@pytest.mark.parametrize("p", [1.0, 1.001, 1.01, 32 / 31, 4 / 3, 2.0, 5.0, 20.0, 100.0])
-@pytest.mark.parametrize("factor", [1e-6, 1.0, 1e6])
-def test_kernels_of_any_size_are_certified_with_negatives(factor, p):
-    K, y = paper_like(40, 20)
-    for c in CS:
-        assert_certified(solve(factor * K, y, p=p, c=c), factor * K, y, c)
-
-
-@pytest.mark.parametrize("p", [1.0, 1.01, 4 / 3, 2.0, 5.0, 20.0])
-def test_the_same_points_with_both_labels_are_certified(p):
-    X = np.random.default_rng(1).normal(size=(30, 2))
-    K = kernel_matrix(np.vstack([X, X]))
-    y = np.repeat([1.0, -1.0], 30)
-    for c in CS:
+@pytest.mark.parametrize("name", HARD)
+def test_hard_problems_are_certified(name, p):
+    rng = np.random.default_rng(5)
+    K, y = HARD[name](rng)
+    costs = [*CS, 10.0 ** rng.uniform(-4.0, 2.0, size=len(K))]  # one number, or one for each
+    for c in costs if K.any() and name != "large" else CS:
         assert_certified(solve(K, y, p=p, c=c), K, y, c)
-
-
-@pytest.mark.parametrize("p", [1.0, 1.01, 4 / 3, 2.0, 20.0])
-def test_costs_over_six_orders_of_magnitude(p):
-    K, y = paper_like(50, 20)
-    rng = np.random.default_rng(4)
-    for _ in range(3):
-        c = 10.0 ** rng.uniform(-4.0, 2.0, size=50)
+    for c in (1e-8, 1e3, 1e8) if name in ("ordinary", "negatives") else ():
         assert_certified(solve(K, y, p=p, c=c), K, y, c)
 
 
 # -- invariances ----------------------------------------------------------------------------------
 
 cells = {"p": st.sampled_from([1.0, 1.1, 1.5, 2.0, 6.0]), "c": st.sampled_from([0.05, 0.3, 2.0])}
-
-
-@settings(max_examples=25)
-@given(seed=st.integers(0, 10**6), **cells)
-def test_order_of_samples_does_not_matter(seed, p, c):
-    K, y = paper_like(24, 8)
-    order = np.random.default_rng(seed).permutation(24)
-    here = solve(K, y, p=p, c=c, polish=2)
-    there = solve(K[np.ix_(order, order)], y[order], p=p, c=c, polish=2)
-    assert there.primal == pytest.approx(here.primal, rel=1e-9)
-    products = K[np.ix_(order, order)] @ (y[order] * there.alpha)
-    np.testing.assert_allclose(products, K[order] @ (y * here.alpha), atol=1e-6)
 
 
 @settings(max_examples=25)
@@ -229,27 +173,7 @@ def test_scaling_kernel_and_cost_together_changes_nothing(log_scale, p, c):
     assert there.radius_sq == pytest.approx(scale * here.radius_sq, rel=1e-3, abs=1e-4 * scale)
 
 
-@pytest.mark.parametrize("n_neg", [0, 12])
-def test_path_weights_are_costs(n_neg):
-    K, y = paper_like(36, n_neg)
-    weight = np.random.default_rng(0).uniform(0.2, 3.0, size=36)
-    path = solve_path(K, y, ps=[1.2, 3.0], cs=[0.1, 1.0], sample_weight=weight)
-    for found in path:
-        alone = solve(K, y, p=found.p, c=found.c * weight)
-        assert found.primal == pytest.approx(alone.primal, rel=1e-8)
-
-
 # -- it never lies --------------------------------------------------------------------------------
-
-
-def test_starved_of_iterations_it_says_so():
-    K, y = paper_like(50)
-    with pytest.warns(ConvergenceWarning, match="relative duality gap"):
-        found = solve(K, y, p=1.1, c=1.0, max_iter=1)
-    assert found.status == "not-converged"
-    assert not found.converged
-    assert found.gap > 1e-9
-    assert certify(K, y, p=1.1, c=1.0, alpha=found.alpha).gap == pytest.approx(found.gap)
 
 
 def test_polish_gives_alpha_more_digits():

@@ -8,7 +8,7 @@ from outside import certified
 from scipy.stats import rankdata
 from sklearn.svm import OneClassSVM
 
-from lpsvdd import solve, solve_path
+from lpsvdd import solve
 from lpsvdd.kernels import half_mean_distance, kernel_matrix, rbf_gamma
 from lpsvdd.reference import solve_dual, solve_primal
 from replication.paper import COSTS, EXPONENTS
@@ -113,29 +113,3 @@ def test_p_two_is_a_ball_without_slack_in_a_shifted_kernel(c):
     assert soft.alpha == pytest.approx(hard.alpha, abs=1e-5)
     # d_hard = d_soft + (1 - 2 alpha_i + ||alpha||^2)/(4c), hence the values differ by 1/(4c).
     assert soft.dual == pytest.approx(hard.dual - 1.0 / (4.0 * c), abs=1e-8 * (1 + 1 / c))
-
-
-@pytest.mark.parametrize("c", [1e-3, 0.01])
-def test_p_two_with_every_multiplier_positive_is_a_linear_system(c):
-    """Then alpha is proportional to (K + I/(4c))^-1 1: the ranking of a Gaussian process mean."""
-    K, _ = problem(30)
-    weights = np.linalg.solve(K + np.eye(30) / (4.0 * c), np.ones(30))
-    assert (weights > 0).all()
-    found = solve(K, p=2.0, c=c, polish=2)
-    assert found.alpha == pytest.approx(weights / weights.sum(), abs=1e-7)
-
-
-@pytest.mark.parametrize("n_neg", [0, 8], ids=["pure", "negatives"])
-def test_the_path_gives_what_single_solves_give(n_neg):
-    K, y = problem(14, n_neg)
-    ps, cs = [1.0, 32 / 31, 1.5, 20.0], [1e-3, 0.1, 1.0]
-    c_neg = [1e-2, 1.0] if n_neg else None
-    path = solve_path(K, y, ps=ps, cs=cs, c_neg=c_neg)
-    cells = [(p, c, m) for p in ps for c in cs for m in (c_neg or [None])]
-    assert [(s.p, s.c, s.c_neg) for s in path] == cells
-    for solution, (p, c, m) in zip(path, cells, strict=True):
-        single = solve(K, y, p=p, c=np.where(y > 0, c, c if m is None else m))
-        size = 1.0 + abs(single.primal)
-        assert solution.status == single.status != "not-converged"
-        assert solution.dual == pytest.approx(single.dual, abs=4e-9 * size)
-        assert scores(K, y, solution.alpha) == pytest.approx(scores(K, y, single.alpha), abs=1e-3)

@@ -48,10 +48,6 @@ def test_density_uses_the_kth_other_neighbour(k):
     np.testing.assert_allclose(density(X, k=k), 1.0 - d / d.max(), atol=1e-12)
 
 
-def test_density_takes_distances():
-    np.testing.assert_array_equal(density(distances=cdist(X, X), k=3), density(X, k=3))
-
-
 def test_weights_by_name_take_distances_from_the_inputs_where_there_are_any():
     by_inputs = sample_weights("density", K, Y, X, k=3)
     np.testing.assert_array_equal(by_inputs, density(X, Y, k=3))
@@ -110,11 +106,3 @@ def test_weights_are_finite_and_not_all_zero(name, seed, n, copies):
     w = FUNCTIONS[name](data)
     assert w.shape == (n * copies,)
     assert np.isfinite(w).all() and (w >= 0.0).all() and (w <= 1.0 + 1e-12).all() and w.any()
-
-
-def test_sparsest_and_furthest_point_get_zero():
-    outlier = np.vstack([X, [[9.0, 9.0, 9.0]]])
-    assert density(outlier)[-1] == 0.0
-    assert position(_rbf(outlier))[-1] == 0.0
-    assert position(_rbf(outlier), variant="exp")[-1] > 0.0
-    assert global_local(_rbf(outlier))[-1] > 0.0
