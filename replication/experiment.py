@@ -19,12 +19,11 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from lpsvdd import datasets
-from replication.backends import SERIAL, Backend
 from replication.methods import METHODS, Method
 from replication.paper import METHOD_NAMES, SETTINGS
 from replication.protocol import COMPUTATION_VERSION, DEFAULTS, Options, Task
 from replication.results import read, read_record, results_folder
-from replication.runner import run
+from replication.runner import SERIAL, Backend, run
 from replication.trial import COLUMNS, run_trial
 
 if TYPE_CHECKING:
@@ -159,7 +158,9 @@ def experiment(
     if not (chosen and tasks):
         raise ValueError("nothing to run: no method, no data set or no split was named")
     files = {"files": {name: one.sha256 for name, one in used.items()}} if used else {}
-    committed = results_folder() / f"{setting}.csv"
+    known = None
+    if not recompute:
+        known = stored_rows(results_folder() / f"{setting}.csv", wanted, chosen)
     rows = run(
         partial(run_trial, options=options, methods=chosen, own=used),
         tasks,
@@ -168,15 +169,9 @@ def experiment(
         backend=backend,
         cost=partial(expected_cost, own=used),
         progress=progress,
-        known={} if recompute else stored_rows(committed, wanted, chosen),
+        known=known,
     )
     return pd.DataFrame(rows, columns=list(COLUMNS))
-
-
-def time_per_dataset(table: pd.DataFrame) -> list[str]:
-    """One line per data set: seconds of processor time over all trials and methods."""
-    seconds = table.groupby("dataset", sort=False)["seconds"].sum()
-    return [f"{name}: {value:.1f} s of processor time" for name, value in seconds.items()]
 
 
 @dataclass(frozen=True)

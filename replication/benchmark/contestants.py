@@ -10,7 +10,6 @@ long solve would get more than a short one.
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import statistics
 import time
@@ -23,6 +22,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from joblib.externals.loky import ProcessPoolExecutor
+from joblib.externals.loky.process_executor import BrokenProcessPool
 
 from replication.benchmark.problems import GridCell, all_cells, make_problem
 
@@ -218,53 +219,33 @@ class Worker:
     """A process that runs the ``measure`` functions one call at a time, each with a time limit."""
 
     def __init__(self) -> None:
-        self._process: Any = None
-        self._pipe: Any = None
+        self._pool: ProcessPoolExecutor | None = None
         self._warm: set[str] = set()
 
     def call(self, function: str, *args: Any, limit: float) -> Any:
         """The result, or an ``Answer`` with status "time limit" or "crashed" in its place."""
-        self._start()
-        if function == "measure":
-            self._warm_up(args[0])
+        if self._pool is None:
+            self._pool = ProcessPoolExecutor(1, initializer=_prepare)
+            self._pool.submit(path_solve, *_problem(4, "pure"), all_cells("pure")).result()
+        if function == "measure" and args[0] in CONTESTANTS and args[0] not in self._warm:
+            # One tiny problem first: imports and first calls are not part of anybody's time.
+            self._warm.add(args[0])
+            self._pool.submit(measure, args[0], 4, "pure", GridCell(1.0, 1.0), 60.0).result()
         started = time.perf_counter()
         try:
-            self._pipe.send((function, args))
-            if self._pipe.poll(limit):
-                result = self._pipe.recv()
-                if isinstance(result, Exception):
-                    raise result
-                return result
+            return self._pool.submit(globals()[function], *args).result(timeout=limit)
+        except TimeoutError:
             status = "time limit"
-        except (EOFError, BrokenPipeError, ConnectionResetError):
+        except BrokenProcessPool:
             status = "crashed"
         self.close()
         return Answer(None, float("nan"), status, time.perf_counter() - started)
 
-    def _start(self) -> None:
-        if self._process is not None:
-            return
-        context = multiprocessing.get_context("spawn")
-        self._pipe, far_end = context.Pipe()
-        self._process = context.Process(target=_serve, args=(far_end,), daemon=True)
-        self._process.start()
-        far_end.close()
-        self._pipe.recv()  # ready: libraries are loaded
-
-    def _warm_up(self, contestant: str) -> None:
-        """One tiny problem first: imports and first calls are not part of anybody's time."""
-        if contestant in CONTESTANTS and contestant not in self._warm:
-            self._warm.add(contestant)
-            self._pipe.send(("measure", (contestant, 4, "pure", GridCell(1.0, 1.0), 60.0)))
-            self._pipe.recv()
-
     def close(self) -> None:
         """Stop the process, whatever it is doing."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.join()
-            self._pipe.close()
-            self._process = None
+        if self._pool is not None:
+            self._pool.shutdown(kill_workers=True)
+            self._pool = None
             self._warm.clear()
 
     def __enter__(self) -> Worker:
@@ -274,25 +255,11 @@ class Worker:
         self.close()
 
 
-def _serve(pipe: Any) -> None:
-    """Answer calls until the other end is gone."""
+def _prepare() -> None:
+    """One thread and a quiet process: a solver that stops early says so in its status."""
     from sklearn.exceptions import ConvergenceWarning
     from threadpoolctl import threadpool_limits
 
-    measures = (measure, measure_path, measure_turns, measure_cholesky, measure_memory)
-    functions = {function.__name__: function for function in measures}
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # C solvers print; the statuses are what counts
-    with threadpool_limits(1), warnings.catch_warnings():
-        # A solver that stops early says so in its status, and the referee sees the gap.
-        warnings.simplefilter("ignore", category=ConvergenceWarning)
-        path_solve(*_problem(4, "pure"), all_cells("pure"))
-        pipe.send("ready")
-        while True:
-            try:
-                name, args = pipe.recv()
-            except EOFError:
-                return
-            try:
-                pipe.send(functions[name](*args))
-            except Exception as error:  # handed to the caller, who raises it
-                pipe.send(error)
+    threadpool_limits(1)
+    warnings.simplefilter("ignore", category=ConvergenceWarning)

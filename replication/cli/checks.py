@@ -167,7 +167,4 @@ def notebook(
         )
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to the main application."""
-    for command in (bench, claims, fuzz, notebook):
-        app.command()(command)
+COMMANDS = (bench, claims, fuzz, notebook)

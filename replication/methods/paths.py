@@ -118,19 +118,13 @@ def gp_path(kernels: SplitKernels, grid: Sequence[Params]) -> list[ScoredCell]:
 
 def kpca_path(kernels: SplitKernels, grid: Sequence[Params]) -> list[ScoredCell]:
     """Kernel PCA: the errors of all numbers of components are partial sums of the same squares."""
-    errors: dict[bool, tuple[Components, np.ndarray]] = {}
-    for centred in {params.get("centred", True) for params in grid}:
-        components = Components(kernels.K, centred)
-        potential = components.potential(kernels.K_eval, kernels.diag_eval)
-        explained = np.cumsum(components.project(kernels.K_eval) ** 2, axis=1)
-        left = potential[:, None] - np.column_stack([np.zeros(len(potential)), explained])
-        errors[centred] = components, np.maximum(left, 0.0)
-
-    def scores(params: Params) -> np.ndarray:
-        components, table = errors[params.get("centred", True)]
-        return -table[:, components.number(params["n_components"])]
-
-    return closed_form(grid, map(scores, grid))
+    components = Components(kernels.K, True)
+    potential = components.potential(kernels.K_eval, kernels.diag_eval)
+    explained = np.cumsum(components.project(kernels.K_eval) ** 2, axis=1)
+    left = potential[:, None] - np.column_stack([np.zeros(len(potential)), explained])
+    errors = np.maximum(left, 0.0)
+    columns = (components.number(params["n_components"]) for params in grid)
+    return closed_form(grid, (-errors[:, column] for column in columns))
 
 
 def knfst_path(kernels: SplitKernels, grid: Sequence[Params]) -> list[ScoredCell]:

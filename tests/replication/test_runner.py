@@ -20,15 +20,13 @@ import pytest
 from typer.testing import CliRunner
 
 from lpsvdd import _atomic
-from replication.backends import SERIAL, Dask, Local, WorkerLost, make_backend
 from replication.cli import build
 from replication.results import save_table
-from replication.runner import RunFailed, run
+from replication.runner import SERIAL, Dask, Local, RunFailed, WorkerLost, make_backend, run
 from replication.store import (
     ResultsError,
     ResultsWarning,
     Store,
-    differences,
     write_text,
 )
 
@@ -71,11 +69,6 @@ def test_rows_come_in_task_order_for_every_order_of_execution(tmp_path: Path) ->
         assert rows == EXPECTED
 
 
-def test_processes_give_the_same_rows_as_this_process() -> None:
-    rows = run(square, TASKS, signature=SIGNATURE, backend=Local(2), progress=False)
-    assert rows == EXPECTED
-
-
 def test_stored_tasks_are_not_computed_again(tmp_path: Path) -> None:
     run(square, TASKS[:5], signature=SIGNATURE, folder=tmp_path, progress=False)
     computed = []
@@ -102,24 +95,12 @@ def test_rows_are_the_same_whether_they_were_stored_or_not(tmp_path: Path) -> No
     assert run(odd, TASKS, folder=tmp_path, **arguments) == computed
 
 
-def test_known_rows_are_taken_over() -> None:
-    known = {"toy-00": [{"number": 0, "square": "known"}]}
-    rows = run(square, TASKS, signature=SIGNATURE, progress=False, known=known)
-    assert rows[0] == known["toy-00"][0]
-    assert rows[1:] == EXPECTED[1:]
-
-
 def test_a_failing_task_is_named_and_the_others_are_kept(tmp_path: Path) -> None:
     with pytest.raises(RunFailed, match=r"(?s)1 of 8 tasks.*toy-03: ValueError: three is not"):
         run(fails_on_three, TASKS, signature=SIGNATURE, folder=tmp_path, progress=False)
     assert len(list((tmp_path / "tasks").glob("*.json"))) == 7
     rows = run(square, TASKS, signature=SIGNATURE, folder=tmp_path, progress=False)
     assert rows == EXPECTED
-
-
-def test_two_tasks_with_one_key_are_refused() -> None:
-    with pytest.raises(ValueError, match="same key"):
-        run(square, [Toy(1), Toy(1)], signature=SIGNATURE, progress=False)
 
 
 def test_changed_options_are_refused_and_nothing_is_overwritten(tmp_path: Path) -> None:
@@ -209,14 +190,6 @@ def test_a_task_file_that_cannot_be_trusted_is_named_and_computed_again(
     assert computed == [1]
 
 
-def test_rows_that_json_changes_keep_their_checksum(tmp_path: Path) -> None:
-    """Keys become text and tuples become lists when they are written: that is no damage."""
-    rows = [{1: (0.1, float("inf")), "none": None, "text": "\u2113\u2082"}]
-    Store(tmp_path, SIGNATURE).write("odd", rows)
-    reordered = {key: SIGNATURE[key] for key in reversed(SIGNATURE)}
-    assert Store(tmp_path, reordered).read("odd") == json.loads(json.dumps(rows))
-
-
 @pytest.mark.parametrize("text", ["[null]", "", "7", "[" * 100_000])
 def test_a_manifest_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "manifest.json").write_text(text)
@@ -251,18 +224,11 @@ def test_a_full_disk_leaves_the_old_file(
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
-def test_differences_name_the_nested_entries() -> None:
-    assert differences({"a": {"b": 1, "c": 2}}, {"a": {"b": 1, "c": 3, "d": 4}}) == [
-        "a.c: 2 -> 3",
-        "a.d: null -> 4",
-    ]
-
-
 SCRIPT = """
 import signal, sys, time
 from dataclasses import dataclass
 import typer
-from replication.backends import Dask, Local
+from replication.runner import Dask, Local
 from replication.cli import sentences
 from replication.runner import run
 
@@ -389,7 +355,7 @@ def test_an_unreachable_scheduler_is_named() -> None:
 
 def test_backends_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     assert make_backend("joblib", 1) == SERIAL == Local(1)
-    monkeypatch.setattr("replication.backends.cpu_count", lambda: 4)
+    monkeypatch.setattr("replication.runner.cpu_count", lambda: 4)
     assert make_backend("joblib", 3) == Local(3)
     assert make_backend("dask", 2, "tcp://a:1") == Dask(scheduler="tcp://a:1", n_workers=2)
     with pytest.raises(ValueError, match="unknown backend"):
@@ -399,7 +365,7 @@ def test_backends_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_jobs_are_capped_with_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("replication.backends.cpu_count", lambda: 4)
+    monkeypatch.setattr("replication.runner.cpu_count", lambda: 4)
     with pytest.warns(UserWarning, match="999999 jobs were asked for, 4 are used"):
         assert make_backend("joblib", 999_999) == Local(4)
     remote = make_backend("dask", 64, "tcp://a:1")  # other machines have their own cores
@@ -415,7 +381,7 @@ def test_dask_that_is_absent_or_does_not_start_gets_a_sentence(
     monkeypatch.setattr("distributed.LocalCluster", broken)
     with pytest.raises(WorkerLost, match="did not start .Nanny failed to start"):
         list(Dask().map(square, TASKS))
-    monkeypatch.setattr("replication.backends.find_spec", lambda name: None)
+    monkeypatch.setattr("replication.runner.find_spec", lambda name: None)
     with pytest.raises(ValueError, match="needs dask: install the extra cluster"):
         make_backend("dask", 1)
 
@@ -429,3 +395,8 @@ def test_ctrl_c_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert done.exit_code == 130 and "with --folder NAME" in done.stderr
     done = CliRunner().invoke(build(), ["run", "--dataset", "D7", "--folder", str(tmp_path)])
     assert "the same command goes on from there" in done.stderr
+
+
+def test_two_tasks_with_one_key_are_refused() -> None:
+    with pytest.raises(ValueError, match="same key"):
+        run(square, [Toy(1), Toy(1)], signature=SIGNATURE, progress=False)
