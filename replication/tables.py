@@ -111,7 +111,8 @@ def render(rows: pd.DataFrame, setting: str) -> str:
 
 def _ranks(rows: pd.DataFrame, setting: str) -> list[str]:
     test = friedman(mean_matrix(rows).dropna())
-    table = rank_table(rows, setting).map("{:.2f}".format).rename_axis("method").reset_index()
+    table = rank_table(rows, setting).map(lambda v: "–" if pd.isna(v) else f"{v:.2f}")
+    table = table.rename_axis("method").reset_index()
     return [
         f"Average ranks over {test.n_datasets} data sets (1 = best)",
         "",

@@ -15,11 +15,10 @@ from typing import Any
 
 import pandas as pd
 
-from replication.backends import SERIAL, Backend
 from replication.experiment import all_datasets, available, expected_cost
 from replication.protocol import Task
 from replication.results import read, read_record, results_folder, save_table
-from replication.runner import HasKey, run
+from replication.runner import SERIAL, Backend, HasKey, run
 from replication.store import differences
 from replication.studies.study import STUDIES, Study, VariantTask
 

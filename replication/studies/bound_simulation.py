@@ -141,41 +141,26 @@ def repetition(
         excess_train, excess = y * (f_train[:, j] - radius_sq), y_test * (f_test[:, j] - radius_sq)
         norm = float(np.sqrt(norms_sq[j]))
         common = {
-            "setting": sample.setting,
-            "n": n,
-            "p": p,
-            "seed": seed,
-            "norm": norm,
-            "radius_sq": radius_sq,
-            "error": float(np.mean(excess > 0)),
-            **further[j],
-        }
+            "setting": sample.setting, "n": n, "p": p, "seed": seed, "norm": norm,
+            "radius_sq": radius_sq, "error": float(np.mean(excess > 0)), **further[j],
+        }  # fmt: skip
         options = {
-            "p": p,
-            "slack": np.maximum(excess_train, 0),
-            "K": np.ones(n),
-            "B": None,
-            "B_kappa": 1.0,
-            "delta": DELTA,
-            "radius_sq": radius_sq,
-            "norm": norm,
+            "p": p, "slack": np.maximum(excess_train, 0), "K": np.ones(n), "B": None,
+            "B_kappa": 1.0, "delta": DELTA, "radius_sq": radius_sq, "norm": norm,
             "negatives": negatives,
-        }
+        }  # fmt: skip
         for margin in margins:
             corrected = error_bound(**options, margin=margin, form="corrected")
             paper = error_bound(**options, margin=margin, form="paper")
             violation = float(np.mean(excess > margin))
+            parts = ("empirical", "linear", "offset", "complexity", "confidence")
             rows.append(
                 {
                     **common,
                     "margin": margin,
                     "violation": violation,
                     "risk": float(margin_loss(excess, p=p, margin=margin).mean()),
-                    "empirical": corrected.empirical,
-                    "linear": corrected.linear,
-                    "offset": corrected.offset,
-                    "complexity": corrected.complexity,
-                    "confidence": corrected.confidence,
+                    **{name: getattr(corrected, name) for name in parts},
                     "corrected": corrected.total,
                     "paper_empirical": paper.empirical,
                     "paper_complexity": paper.complexity,
@@ -289,19 +274,11 @@ def sizes() -> pd.DataFrame:
     ):
         negatives = setting == "negatives"
         n = sample_size(p, margin, DELTA, target, form=form, norm=1.0, negatives=negatives)
-        rows.append(
-            {
-                "form": form,
-                "setting": setting,
-                "p": p,
-                "margin": label,
-                "delta": DELTA,
-                "target": target,
-                "empirical": 0.0,
-                "radius_sq": 0.0,
-                "n": n if n < 10**15 else f"{float(n):.6e}",
-            }
-        )
+        rows.append({
+            "form": form, "setting": setting, "p": p, "margin": label, "delta": DELTA,
+            "target": target, "empirical": 0.0, "radius_sq": 0.0,
+            "n": n if n < 10**15 else f"{float(n):.6e}",
+        })  # fmt: skip
     return rounded(pd.DataFrame(rows))
 
 

@@ -11,6 +11,7 @@ r"""Where p matters: one condition of the training or validation rows changed at
 * ``extreme_sets``: the sets with the largest differences of ``common_range``, on other splits.
 * ``validation_size``: lp on the paper's grid, chosen with a quarter, a half and all of the
   validation rows. The subsets are nested and keep the ratio of the classes.
+* ``tied_tables``: the methods of both tables when tied cells share the place.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import numpy as np
 from scipy.stats import kurtosis
 
 from lpsvdd.solver import solve_path
+from replication.experiment import paper_methods
 from replication.methods import ScoredCell, SplitKernels
 from replication.methods.paths import centre_cell
 from replication.paper import EXPONENTS
@@ -217,3 +219,19 @@ def validation_size(task: Task) -> list[Row]:
         for fraction in FRACTIONS
     }
     return contestant_rows(task, judged)
+
+
+@study(
+    "What hangs on the order of cells that tie on validation?",
+    tasks=partial(splits, settings=("pure", "negatives")),
+    trials=15,
+    parameters={"rule": "share, first, last"},
+)
+def tied_tables(task: Task) -> list[Row]:
+    """Every method of the table of the task's setting, by its tied cells."""
+    trial = prepare(task)
+    judged = {
+        method.name: judge(trial, method.run(trial.kernels))
+        for method in paper_methods(task.setting)
+    }
+    return [{"setting": task.setting} | row for row in shared_place_rows(task, judged)]

@@ -91,11 +91,14 @@ def split(task: AnomalyTask, most_train: int = MOST_TRAIN, most_test: int = MOST
 
 
 class Neighbours:
-    """Minus the distance to the fifth nearest training row."""
+    """Minus the distance to the k-th nearest training row."""
+
+    def __init__(self, k: int = NEIGHBOURS) -> None:
+        self.k = k
 
     def fit(self, X: np.ndarray) -> Neighbours:
         """Remember the rows."""
-        self.index_ = NearestNeighbors(n_neighbors=min(NEIGHBOURS, len(X))).fit(X)
+        self.index_ = NearestNeighbors(n_neighbors=min(self.k, len(X))).fit(X)
         return self
 
     def score_samples(self, X: np.ndarray) -> np.ndarray:

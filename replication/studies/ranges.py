@@ -68,7 +68,11 @@ def share_costs(kernels: SplitKernels, p: float) -> list[float]:
     n = len(kernels.y)
     if p == 1.0:
         return [1.0 / (n * max(k / (CELLS - 1), 1.0 / n)) for k in range(CELLS)]
-    d = distances_to_mean(kernels)
+    return costs_at_mean(distances_to_mean(kernels), np.ones(n), p)
+
+
+def costs_at_mean(d: np.ndarray, weights: np.ndarray, p: float) -> list[float]:
+    """Costs that make forty radii the best ones at the (weighted) mean, d the distances to it."""
     spread = float(np.ptp(d)) or float(d.mean())
     radii = [float(np.quantile(d, 1.0 - share)) for share in SHARES]
     radii[0] = float(d.max()) - 1e-3 * spread  # share 0: no slack worth the name
@@ -77,7 +81,7 @@ def share_costs(kernels: SplitKernels, p: float) -> list[float]:
     for radius in radii:
         slack = np.maximum(d - min(radius, float(d.max()) - 1e-3 * spread), 0.0)
         largest = float(slack.max())
-        scaled = float(np.sum((slack / largest) ** (p - 1.0)))
+        scaled = float(np.sum(weights * (slack / largest) ** (p - 1.0)))
         costs.append(float(np.exp(-np.log(p * scaled) - (p - 1.0) * np.log(largest))))
     return costs
 

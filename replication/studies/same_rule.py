@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-from sklearn.neighbors import KernelDensity, NearestNeighbors
+from sklearn.neighbors import KernelDensity
 from sklearn.svm import OneClassSVM
 
 from lpsvdd import LpSVDD, LpSVDDCV
@@ -23,7 +23,7 @@ from lpsvdd.selection._search import WIDTHS
 from replication import anomaly_sets
 from replication.store import Row
 from replication.studies.anomaly import FRESH_NAMES, NAMES
-from replication.studies.novelty import MASTER_SEED, AnomalyTask, judged, split
+from replication.studies.novelty import MASTER_SEED, AnomalyTask, Neighbours, judged, split
 from replication.studies.study import study
 
 NEIGHBOURS = (1, 2, 3, 5, 10, 20)
@@ -32,22 +32,6 @@ MOST_TRAIN, MOST_TEST = 400, 1000
 FIRST_FRESH, FIRST_SEEN = 3, 10
 """Numbers of the first splits that ``anomaly_fresh`` and ``anomaly`` did not use."""
 CRITERION = CRITERIA["artificial-outliers"]
-
-
-class Neighbour:
-    """Minus the distance to the k-th nearest training row."""
-
-    def __init__(self, k: int):
-        self.k = k
-
-    def fit(self, X: np.ndarray) -> Neighbour:
-        """Remember the rows."""
-        self.index_ = NearestNeighbors(n_neighbors=min(self.k, len(X))).fit(X)
-        return self
-
-    def score_samples(self, X: np.ndarray) -> np.ndarray:
-        """High for rows in company."""
-        return -self.index_.kneighbors(X)[0][:, -1]
 
 
 def tasks(names: list[str], trials: int) -> list[AnomalyTask]:
@@ -98,7 +82,7 @@ def same_rule(task: AnomalyTask) -> list[Row]:
     search, folds = searched(X, seed)
     gammas = [one["gamma"] for one in search.cv_results_["params"]]
     families: dict[str, tuple[Callable[[Any], Any], Iterable[Any]]] = {
-        "nearest neighbours, k chosen": (Neighbour, NEIGHBOURS),
+        "nearest neighbours, k chosen": (Neighbours, NEIGHBOURS),
         "Parzen, width chosen": (lambda gamma: KernelMean(gamma=gamma), gammas),
         "OneClassSVM, width chosen": (lambda gamma: OneClassSVM(nu=SHARE, gamma=gamma), gammas),
     }
@@ -111,8 +95,8 @@ def same_rule(task: AnomalyTask) -> list[Row]:
     detectors |= {
         "LpSVDD()": LpSVDD(),
         "OneClassSVM()": OneClassSVM(),
-        "5 nearest neighbours": Neighbour(5),
-        "1 nearest neighbour": Neighbour(1),
+        "5 nearest neighbours": Neighbours(5),
+        "1 nearest neighbour": Neighbours(1),
         "Parzen, Scott's width": KernelDensity(bandwidth="scott"),
     }
     where = {"dataset": task.dataset, "trial": task.trial, "n_train": len(X)}
