@@ -157,7 +157,7 @@ def markdown_cards(claims: Iterable[Claim], root: Path) -> str:
 # -- for a page of the book -----------------------------------------------------------------------
 
 FORMULAS = {
-    "(p/υ^p)(B² + 3B_κ² + R²)^(p−1)": r"\frac{p}{\upsilon^p}(B^2 + 3B_\kappa^2 + R^2)^{p-1}",
+    "(p/η^p)(B² + 3B_κ² + R²)^(p−1)": r"\frac{p}{\eta^p}(B^2 + 3B_\kappa^2 + R^2)^{p-1}",
     "3√(ln(2/Δ)/2n)": r"3\sqrt{\ln(2/\Delta)/2n}",
     "(2B/n)√tr K": r"\tfrac{2B}{n}\sqrt{\operatorname{tr} K}",
     "B² + 3B_κ² + R²": r"B^2 + 3B_\kappa^2 + R^2",
@@ -177,8 +177,8 @@ FORMULAS = {
     "ζ ≤ 1": r"\zeta \le 1",
     "tanh(x'z − 1)": r"\tanh(x^\top z - 1)",
     "1 − Δ": r"1 - \Delta",
-    "p/υ": r"p/\upsilon",
-    "y(f − R²) > υ": r"y(f - R^2) > \upsilon",
+    "p/η": r"p/\eta",
+    "y(f − R²) > η": r"y(f - R^2) > \eta",
     "y(f − R²) > 0": "y(f - R^2) > 0",
     "p/(p − 1)": "p/(p-1)",
     "α'Kα": r"\alpha^\top K\alpha",
@@ -189,7 +189,7 @@ FORMULAS = {
     "R²": "R^2",
     "γ": r"\gamma",
     "ν": r"\nu",
-    "υ": r"\upsilon",
+    "η": r"\eta",
     "Δ": r"\Delta",
     "δ": r"\delta",
 }

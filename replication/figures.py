@@ -1,13 +1,14 @@
 """Figures that read well at every width, in one look: a method has one colour, filled is here.
 
 ``show(draw)`` draws twice, ``draw(narrow=False)`` and ``draw(narrow=True)``, and shows one SVG that
-carries the narrow one in a comment. While the book is built, ``book/_ext/two_widths.py`` takes it
-out again and lets the browser choose. ``panels`` lays panels side by side or, narrow, in a column.
+carries the narrow one in a comment. While the book is built, ``book/_ext/pictures.py`` takes it
+out again, adds dark ones (:func:`dark`) and lets the browser choose. ``panels`` lays
+panels side by side or, narrow, in a column.
 """
 
 from __future__ import annotations
 
-import html
+import re
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
@@ -36,6 +37,17 @@ COLOURS = {
     "l2": PALETTE["sky"],
     "kernel mean": PALETTE["black"],
 }
+"""By method. Orange (vermillion) is reserved: tuned ℓp, and what sticks out of a ball."""
+EXPONENTS = {
+    1.0: PALETTE["blue"],
+    32 / 31: "#8c564b",
+    1.2: PALETTE["green"],
+    1.5: "#7a7a1f",
+    2.0: PALETTE["sky"],
+    5.0: PALETTE["purple"],
+    20.0: "#7b3f8c",
+}
+"""By exponent; one in between has the colour of the nearest."""
 
 
 def panels(
@@ -74,10 +86,10 @@ def heat_map(
         for (row, column), value in np.ndenumerate(values.filled(np.nan)):
             if np.isfinite(value):
                 red, green, blue, _ = shown.cmap(shown.norm(value))
-                dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
+                deep = 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
                 text = fmt.format(value).replace("-", "\N{MINUS SIGN}")
                 look: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": "small"}
-                ax.text(column, row, text, color="white" if dark else "black", **look)
+                ax.text(column, row, text, color="#fefefe" if deep else "#010101", **look)
     ax.set_xticks(range(len(cs)), [f"{c:g}" for c in cs])
     ax.set_yticks(range(len(ps)), [fraction(p) for p in ps])
     ax.set(xlabel="c", ylabel="p")
@@ -113,18 +125,51 @@ def show(draw: Draw) -> None:
     display({"image/svg+xml": both_widths(draw)}, raw=True)
 
 
-def picture_html(draw: Draw, *, name: str, alt: str) -> str:
-    """Both drawings inside one HTML element, for a page other than the notebook's own."""
-    wide, narrow = (b64encode(svg(draw(narrow=value))).decode() for value in (False, True))
-    kind = "data:image/svg+xml;base64,"
-    return (
-        f'<figure id="{name}"><picture>'
-        f'<source media="(max-width: 600px)" srcset="{kind}{narrow}">'
-        f'<img alt="{html.escape(alt)}" src="{kind}{wide}"></picture></figure>'
-    )
+KEPT = {"#010101": "black", "#fefefe": "white"}
+"""Letters on a coloured cell: the same in both themes."""
+
+
+def dark(drawing: str) -> str:
+    """The drawing for a dark page: greys turned round, hues kept and made light enough to read."""
+
+    def turned(match: re.Match[str]) -> str:
+        if match[0] in KEPT:
+            return match[0]
+        channels = np.array([int(match[0][k : k + 2], 16) for k in (1, 3, 5)], dtype=float)
+        if np.ptp(channels) < 12:
+            channels = 222 - channels * (222 - 26) / 255
+        while contrast(channels, PAPER) < LEAST and np.ptp(channels) >= 12:
+            channels += 0.08 * (255 - channels)
+        return "#" + "".join(f"{round(value):02x}" for value in channels)
+
+    drawing = re.sub(r"(?<=[:\s\"])#[0-9a-f]{6}\b", turned, drawing)
+    # Letters are black by leaving out their colour: the root sets another.
+    return re.sub(r"<svg\b", '<svg fill="#dedede"', drawing, count=1)
+
+
+PAPER = np.array([18.0, 18.0, 18.0])
+"""The dark page, and the least contrast of a coloured line on it."""
+LEAST = 4.5
+
+
+def contrast(one: np.ndarray, other: np.ndarray) -> float:
+    """Contrast of two colours (0 to 255) by the rule of WCAG 2."""
+
+    def luminance(colour: np.ndarray) -> float:
+        part = colour / 255
+        part = np.where(part <= 0.03928, part / 12.92, ((part + 0.055) / 1.055) ** 2.4)
+        return float(part @ [0.2126, 0.7152, 0.0722])
+
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
 
 
 # -- one look ---------------------------------------------------------------------------------
+
+
+def exponent_colour(p: float) -> str:
+    """The colour of an exponent in the whole book: p = 1 and 2 as ℓ1 and ℓ2, never ℓp's orange."""
+    return min(EXPONENTS.items(), key=lambda pair: abs(np.log(pair[0] / p)))[1]
 
 
 def colour_of(method: str) -> str:

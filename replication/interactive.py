@@ -1,36 +1,36 @@
-r"""The interactive figure of the book: what the page carries, and what its answers are checked by.
+r"""The explorable of the book: an interactive figure in five steps, and a reader's own table.
 
-The browser solves lp-SVDD itself (``book/_static/svdd.js``). The page carries the points to start
-from, the values of the sliders, and certified solutions of the package for some cells, so that the
-browser check can compare the two.
+The browser solves lp-SVDD itself: scripts, text and look are in ``book/explorable``, and
+:func:`figure_html` puts them into one element that needs no other file. The page carries the points
+to start from and the values of the controls. ``tests/browser/explorable.py`` compares what the
+browser finds with the package.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from lpsvdd import solve_path
-from lpsvdd.kernels import half_mean_distance, kernel_matrix, rbf_gamma
+from lpsvdd.datasets import load
 from replication.findings.boundaries import cloud
-from replication.paper import EXPONENTS
+from replication.paper import COSTS, EXPONENTS
 
-PRESETS = {
-    "kernel mean": (2.0, 0.001),
-    "classical SVDD": (1.0, 0.1),
-    "hard ball": (1.0, 1.0),
-    "squared slack": (2.0, 1.0),
-    "the paper's corner": (32 / 31, 0.001),
-}
-"""Cells (p, c) with a name of their own."""
-SLIDER_EXPONENTS = tuple(sorted({1.0, 3.0, *EXPONENTS}))
-SLIDER_COSTS = (0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0, 20.0, 100.0)
-SLIDER_WIDTHS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0)
+SOURCE = Path(__file__).resolve().parents[1] / "book" / "explorable"
+SCRIPTS = ("svdd", "models", "plane", "panels", "csv", "table", "explorable")
+"""In this order: each uses those before it."""
+EXPONENT_VALUES = tuple(sorted({1.0, 3.0, *EXPONENTS}))
+COST_VALUES = (0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0, 20.0, 100.0)
+WIDTH_VALUES = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)
 """Values of the sliders; widths are multiples of the paper's."""
-START = (0, SLIDER_COSTS.index(0.1), SLIDER_WIDTHS.index(1.0))
+SHARE_VALUES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+
+
+CLUSTERS = np.array([[-3.0, -1.0], [3.0, 1.5]])
+BOX, NEAR = 6.0, 2.0
+"""Strays and outliers lie anywhere in a square; outliers no nearer than this to a cluster."""
 
 
 def start_points(seed: int) -> dict[str, np.ndarray]:
@@ -38,57 +38,73 @@ def start_points(seed: int) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(seed)
     angle = rng.uniform(0.0, 2.0 * np.pi, 80)
     ring = np.column_stack([np.cos(angle), np.sin(angle)]) * rng.normal(4.0, 0.35, (80, 1))
-    clusters = np.vstack(
-        [
-            rng.normal([-3.0, -1.0], 0.9, (45, 2)),
-            rng.normal([3.0, 1.5], 0.9, (40, 2)),
-            rng.uniform(-6.0, 6.0, (7, 2)),
-        ]
-    )
+    strays = rng.uniform(-BOX, BOX, (7, 2))
+    clusters = np.vstack([_clusters(rng, 40), strays])
     return {"one cloud": cloud(seed), "a ring": ring, "two clusters and strays": clusters}
 
 
-def kernel(X: np.ndarray) -> tuple[np.ndarray, float]:
-    """Gaussian kernel matrix with the paper's width, and its gamma."""
-    gamma = rbf_gamma(half_mean_distance(X))
-    return kernel_matrix(X, gamma=gamma), gamma
+def grid_example(seed: int) -> dict[str, Any]:
+    """Training points with strays, and new targets and outliers that judge a ball.
+
+    With fewer than 100 points l1 cannot use the costs 0.001 and 0.01 of the paper's grid.
+    """
+    rng = np.random.default_rng(seed)
+    train = np.vstack([_clusters(rng, 20), rng.uniform(-BOX, BOX, (18, 2))])
+    targets = rng.permutation(_clusters(rng, 30))
+    anywhere = rng.uniform(-BOX, BOX, (400, 2))
+    distance = np.linalg.norm(anywhere[:, None] - CLUSTERS, axis=2).min(axis=1)
+    judges = {"targets": _listed(targets), "outliers": _listed(anywhere[distance > NEAR][:60])}
+    return {"points": _listed(train), "judges": judges, "ps": EXPONENTS, "cs": COSTS}
 
 
-def page_data(
-    sets: dict[str, np.ndarray],
-    *,
-    checked_ps: Sequence[float] = SLIDER_EXPONENTS[::2],
-    checked_cs: Sequence[float] = SLIDER_COSTS[1::3],
-) -> dict[str, Any]:
-    """All that the page carries, ready for JSON; raises where a solution is not certified."""
-    rounded = {name: np.round(X, 3) for name, X in sets.items()}
-    first = next(iter(rounded.values()))
-    solutions = solve_path(kernel(first)[0], ps=checked_ps, cs=checked_cs)
-    if not all(found.converged for found in solutions):
-        raise ValueError("a cell to check against is not certified")
+def _clusters(rng: np.random.Generator, n_each: int) -> np.ndarray:
+    return rng.normal(np.repeat(CLUSTERS, n_each, axis=0), 0.9)
+
+
+def example_table() -> str:
+    """The targets of a packaged data set as CSV text."""
+    data = load("D12")
+    X = data.X[data.y == 1]
+    return (
+        "\n".join(
+            [",".join(data.feature_names), *(",".join(f"{value:g}" for value in row) for row in X)]
+        )
+        + "\n"
+    )
+
+
+def page_data(seed: int) -> dict[str, Any]:
+    """All that the page carries, ready for JSON."""
     return {
-        "sets": {name: X.tolist() for name, X in rounded.items()},
-        "ps": list(SLIDER_EXPONENTS),
-        "cs": list(SLIDER_COSTS),
-        "widths": list(SLIDER_WIDTHS),
-        "start": list(START),
-        "presets": PRESETS,
-        "checks": [
-            {
-                "p": found.p,
-                "c": found.c,
-                "radius_sq": found.radius_sq,
-                "alpha": [round(a, 7) for a in found.alpha.tolist()],
-            }
-            for found in solutions
-        ],
+        "sets": {name: _listed(X) for name, X in start_points(seed).items()},
+        "ps": EXPONENT_VALUES,
+        "cs": COST_VALUES,
+        "widths": WIDTH_VALUES,
+        "shares": SHARE_VALUES,
+        "grid": grid_example(seed),
+        "example": {"text": example_table()},
     }
 
 
 def figure_html(data: dict[str, Any]) -> str:
-    """The figure's element; a script of the book builds the rest when the page opens."""
-    text = json.dumps(data, separators=(",", ":"))
+    """The figure with its data, text, look and scripts: it works from a file, without a network."""
+    text = json.dumps(data, separators=(",", ":")).replace("</", "<\\/")
+    scripts = "\n".join(_source(f"{name}.js") for name in SCRIPTS)
     return (
-        f'<figure class="boundary"><script type="application/json">{text}</script></figure>'
+        f"<style>{_source('explorable.css')}</style>"
+        f'<figure class="explorable"><script type="application/json">{text}</script>'
+        '<div class="tabs" role="tablist" aria-label="Steps"></div>'
+        '<div class="stage"><div class="view"><div class="pinned"></div><div class="tools"></div>'
+        f'</div><div class="text">{_source("steps.html")}<div class="controls"></div></div></div>'
+        "</figure>"
         "<noscript>The interactive figure needs JavaScript.</noscript>"
+        f"<script>{scripts}</script>"
     )
+
+
+def _listed(X: np.ndarray) -> list[list[float]]:
+    return np.round(X, 3).tolist()
+
+
+def _source(name: str) -> str:
+    return (SOURCE / name).read_text(encoding="utf-8")

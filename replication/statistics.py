@@ -82,9 +82,9 @@ def cluster_of(dataset: str) -> str:
     """Name of the cluster of related data sets."""
     if dataset in SIZES:
         return RELATED.get(dataset, dataset)
-    from replication.anomaly_sets import clusters  # the paper's own tables never need it
+    from replication import anomaly_sets, table_sets  # the paper's own tables never need them
 
-    return clusters().get(dataset, dataset)
+    return anomaly_sets.clusters().get(dataset) or table_sets.clusters().get(dataset, dataset)
 
 
 def cluster_count(names: Iterable[str]) -> int:

@@ -44,14 +44,11 @@ def minus(text: str) -> str:
 
 def number(value: Any, form: str = "") -> str:
     """A number in a text: a true minus sign, and no sign or exponent on a zero."""
-    if value is None:
+    if value is None or value != value:
         return "(not computed)"
     text = format(value, form)
-    if (
-        isinstance(value, Real)
-        and not isinstance(value, bool)
-        and not re.search(r"[1-9a-df-z]", text)
-    ):
+    number_like = isinstance(value, Real) and not isinstance(value, bool)
+    if number_like and not re.search(r"[1-9a-df-z]", text):
         text = "0" if "e" in text else text.lstrip("+-")
     return minus(text)
 
@@ -61,14 +58,18 @@ def signed(value: float, digits: int = 1) -> str:
     return number(value, f"+.{digits}f")
 
 
-def counted(count: int, noun: str) -> str:
-    """No data set, one data set, 4 data sets; "boundary/boundaries" names the plural."""
-    if not noun:
-        return ("none", "one")[int(count)] if count in (0, 1) else f"{count:,}"
+def counted(count: int | str, noun: str) -> str:
+    """No data set, one data set, 4 data sets; "boundary/boundaries" names the plural.
+
+    A text is what :func:`ranged` makes of counts: "1", "10 to 20".
+    """
+    if isinstance(count, str) and count.isdigit():
+        count = int(count)
+    few = count in (0, 1)
+    text = count if isinstance(count, str) else f"{count:,}"
+    text = ("no" if noun else "none", "one")[int(count)] if few else text
     one, _, many = noun.partition("/")
-    if count in (0, 1):
-        return f"{('no', 'one')[int(count)]} {one}"
-    return f"{count:,} {many or one + 's'}"
+    return f"{text} {one if few else many or one + 's'}" if noun else text
 
 
 def listed(names: Sequence[Any], none: str = "none") -> str:
@@ -83,13 +84,16 @@ def ranged(counts: Sequence[int]) -> str:
     return f"{low}" if low == high else f"{low} to {high}"
 
 
-def worded(found: Spread) -> str:
-    """A mean with its interval: +8.9 (+5.2 to +12.7); −0.91 (−1.77 to −0.03)."""
+def worded(found: Spread, digits: int = 0) -> str:
+    """A mean with its interval: +8.9 (+5.2 to +12.7); −0.91 (−1.77 to −0.03).
+
+    Without a number of digits it is as many as show the sign of each of the three.
+    """
     if np.isnan(found.low):
         return f"{signed(found.mean)} ({'one data set' if found.n == 1 else 'one source'})"
     values = (found.mean, found.low, found.high)
     least = min(map(abs, values))
-    digits = 1 if least >= 0.1 else 2 if least >= 0.005 else 3
+    digits = digits or (1 if least >= 0.1 else 2 if least >= 0.005 else 3)
     mean, low, high = (signed(value, digits) for value in values)
     return f"{mean} ({low} to {high})"
 

@@ -27,8 +27,7 @@ from replication.figures import Draw
 Facts = dict[str, Any]
 """What a text quotes, by name."""
 UNDECIDABLE = "not decidable from what is published"
-UNMEASURED = "not measured here"
-VERDICTS = ("holds", "holds partly", "not reproduced", "erratum", UNDECIDABLE, UNMEASURED)
+VERDICTS = ("holds", "holds partly", "not reproduced", "erratum", UNDECIDABLE)
 FACTS_TYPE = "application/vnd.lpsvdd.facts+json"
 
 
@@ -44,6 +43,11 @@ class Finding:
     table: pd.DataFrame | None = None
     draw: Draw | None = None
     name: str = field(default="", compare=False)
+
+
+def graded(whole: bool, part: bool) -> str:
+    """The verdict where all, some or nothing of a claim was found."""
+    return "holds" if whole else "holds partly" if part else "not reproduced"
 
 
 FINDINGS: dict[str, Callable[..., Finding]] = {}

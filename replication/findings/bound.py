@@ -17,7 +17,7 @@ from lpsvdd.bounds import margin_loss, rademacher, trace_bound
 from lpsvdd.datasets import RECORDS
 from lpsvdd.kernels import kernel_matrix
 from lpsvdd.solver import solve
-from replication.findings import Finding, finding
+from replication.findings import Finding, finding, graded
 from replication.findings.mathematics import example
 from replication.paper import EXPONENTS
 
@@ -30,8 +30,7 @@ def rademacher_of_linear_class(n_draws: int = 2000, constant: float = 2.0) -> Fi
     K, _ = example(n=60)
     value = rademacher(K, 1.0, n_draws, random_state=0)
     bound = constant / 2.0 * trace_bound(K, 1.0)
-    verdict = "holds" if value <= bound else "not reproduced"
-    return Finding(verdict, {"value": float(value), "bound": bound})
+    return Finding(graded(value <= bound, False), {"value": float(value), "bound": bound})
 
 
 def uniform_deviation(
@@ -50,7 +49,7 @@ def uniform_deviation(
     bound = complexity * of_class + spread * math.sqrt(math.log(2.0 / delta) / (2.0 * n))
     share = float(np.mean(largest <= bound))
     facts = {"share": 100 * share, "bound": bound, "largest": float(largest.max()), "n": n}
-    return Finding("holds" if share >= 1.0 - delta else "not reproduced", facts)
+    return Finding(graded(share >= 1.0 - delta, False), facts)
 
 
 def contraction(factor: float = 2.0, n: int = 8, margin: float = 0.5) -> Finding:
@@ -75,7 +74,7 @@ def contraction(factor: float = 2.0, n: int = 8, margin: float = 0.5) -> Finding
         )
         plain.append(sums_lost.max(axis=1).mean() / (slope * sums.max(axis=1).mean()))
     facts = {"ratio": float(max(with_sign)), "plain": float(max(plain)), "n": n, "signs": 2**n}
-    return Finding("holds" if max(with_sign) <= factor else "not reproduced", facts)
+    return Finding(graded(max(with_sign) <= factor, False), facts)
 
 
 @finding()
@@ -86,14 +85,9 @@ def textbook_lemmas() -> Finding:
     """
     parts = rademacher_of_linear_class(), uniform_deviation(), contraction()
     verdicts = {part.verdict for part in parts}
-    facts = {
-        "value": parts[0].facts["value"],
-        "bound": parts[0].facts["bound"],
-        "share": parts[1].facts["share"],
-        "ratio": parts[2].facts["ratio"],
-        "plain": parts[2].facts["plain"],
-    }
-    return Finding("holds" if verdicts == {"holds"} else "not reproduced", facts)
+    facts = parts[0].facts | {"share": parts[1].facts["share"]}
+    facts |= {name: parts[2].facts[name] for name in ("ratio", "plain")}
+    return Finding(graded(verdicts == {"holds"}, False), facts)
 
 
 @finding()
@@ -201,7 +195,7 @@ def bound_coverage(rows: pd.DataFrame, delta: float = 0.05) -> Finding:
         "vacuous": 100 * (rows["nonvacuous_paper"] == 0).mean(),
         "deviation": 100 * rows["deviation_ratio_max"].max(),
     }
-    return Finding("holds partly" if lowest >= 1 - delta else "not reproduced", facts)
+    return Finding(graded(False, lowest >= 1 - delta), facts)
 
 
 @finding("bound_samplesize")
@@ -215,8 +209,7 @@ def bound_sample_size(rows: pd.DataFrame) -> Finding:
     needed = needed[needed.index > 1]
     below = int((needed <= LARGEST).sum())
     facts = {"below": below, "total": len(needed), "largest": LARGEST, "least": int(needed.min())}
-    partly = "holds partly" if below else "not reproduced"
-    return Finding("holds" if below == len(needed) else partly, facts)
+    return Finding(graded(below == len(needed), below > 0), facts)
 
 
 @finding("bound_terms")
@@ -233,9 +226,8 @@ def bound_at_one(rows: pd.DataFrame, slack: float = 0.5, n: float = 1e8) -> Find
 
     rows = rows[rows["p"] == 1]
     facts = {"share": 100 * rows["best_paper"].min(), "one": total(1.0), "two": total(2.0)}
-    if facts["two"] >= facts["one"]:
-        return Finding("not reproduced", facts)
-    return Finding("holds partly" if facts["share"] > 50 else "holds", facts)
+    falls = facts["two"] < facts["one"]
+    return Finding(graded(falls and not facts["share"] > 50, falls), facts)
 
 
 def readable(size: float) -> str:

@@ -14,7 +14,7 @@ from scipy.stats import binomtest
 
 from lpsvdd.kernels import half_mean_distance, kernel_matrix, rbf_gamma
 from lpsvdd.solver import solve_path
-from replication.findings import UNDECIDABLE, Finding, finding
+from replication.findings import UNDECIDABLE, Finding, finding, graded
 
 FIGURE_EXPONENTS = (1.0, 16 / 15, 8 / 7, 4 / 3, 2.0, 15 / 7, 7 / 3, 5 / 2, 3.0)
 FIGURE_COSTS = (0.02, 0.05, 0.1, 0.5, 1.0)
@@ -53,8 +53,7 @@ def hole_at_1() -> Finding:
     _, covered = figure_shares()
     outside = DRAWS - covered[:, 0, :].sum(axis=0)
     facts = {"least": int(outside.min()), "most": int(outside.max()), "draws": DRAWS}
-    partly = "not reproduced" if outside.max() == 0 else "holds partly"
-    return Finding("holds" if outside.min() == DRAWS else partly, facts)
+    return Finding(graded(outside.min() == DRAWS, outside.max() > 0), facts)
 
 
 @finding()
@@ -74,9 +73,8 @@ def mean_covered() -> Finding:
         if up + down and binomtest(up, up + down).pvalue < LEVEL:
             better, worse = better + (up > down), worse + (up < down)
     facts = {"better": better, "worse": worse, "cells": gains.shape[1], "draws": len(covered)}
-    if 2 * better > gains.shape[1] and not worse:
-        return Finding("holds", facts)
-    return Finding("holds partly" if better > worse else UNDECIDABLE, facts)
+    most = 2 * better > gains.shape[1] and not worse
+    return Finding("holds" if most else "holds partly" if better > worse else UNDECIDABLE, facts)
 
 
 @finding()

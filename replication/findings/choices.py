@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from replication.evidence import Difference, as_table, comparison_of, weighed
-from replication.findings import UNDECIDABLE, Finding, finding
+from replication.findings import UNDECIDABLE, Finding, finding, graded
 from replication.layout import in_order
 from replication.paper import COSTS, METHOD_NAMES
 from replication.printed import printed_matrix
@@ -133,10 +133,8 @@ def reading(pure: pd.DataFrame, negatives: pd.DataFrame, reading: str = "nonnega
     if reading == "nonnegative":
         pair = (f"{name}-SVDD, nonnegative" for name in ("lp", "l1"))
         facts["lead"] = weighed(comparison_of(pure, *pair))
-    if not moved:
-        return Finding("holds", facts, as_table(found))
     lp = any(name.startswith("ℓp-SVDD") for name in moved)
-    return Finding("not reproduced" if lp else "holds partly", facts, as_table(found))
+    return Finding(graded(not moved, not lp), facts, as_table(found))
 
 
 # -- printed rows that do not fit ---------------------------------------------------------------
@@ -312,6 +310,4 @@ def density(rows: pd.DataFrame) -> Finding:
         "share": 100 * float(shares.loc[best, known].mean()),
     }
     table = 100 * shares[in_order(shares.columns)]
-    if only.any():
-        return Finding("holds", facts, table)
-    return Finding("holds partly" if there.any() else "not reproduced", facts, table)
+    return Finding(graded(only.any(), there.any()), facts, table)

@@ -5,25 +5,13 @@ Tables: ``weighted_exponents`` and ``openset_digits``.
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pandas as pd
-from scipy.stats import ttest_1samp
 
-from replication.findings import UNMEASURED, Finding, finding
-from replication.results import results_folder
-from replication.wording import signed
-
-
-@finding()
-def not_built(table: str) -> Finding:
-    """An extension nobody has measured here, as long as there is no results table of that name."""
-    measured = (results_folder() / f"{table}.csv").exists()
-    return Finding("holds partly" if measured else UNMEASURED, {})
-
-
-def student(differences: pd.Series, level: float = 0.95) -> dict[str, float]:
-    """Mean with an interval by Student's distribution."""
-    low, high = ttest_1samp(differences, 0.0).confidence_interval(level)
-    return {"mean": differences.mean(), "low": low, "high": high}
+from replication.findings import Finding, finding, graded
+from replication.statistics import mean_interval
+from replication.wording import signed, worded
 
 
 @finding("weighted_exponents")
@@ -44,27 +32,28 @@ def weighting(rows: pd.DataFrame) -> Finding:
             "training": training,
             "weighting": name,
             "p": p,
-            **student(part[name, p] - part["none", p]),
-            "corrected": student(part[name, p] - part["none", p], 1 - 0.05 / compared)["low"],
+            **vars(mean_interval(gain)),
+            "corrected": mean_interval(gain, level=1 - 0.05 / compared).low,
         }
         for training, part in by_set.groupby("training", sort=False)
         for name, p in by_set.columns
         if name != "none"
-    )
+        for gain in [part[name, p] - part["none", p]]
+    ).drop(columns=["n", "wins", "losses"])
     table.index = pd.Index(table["weighting"] + ", " + table["p"])
     clean, dirty = (table[table["training"] == kind] for kind in ("clean", "with outliers"))
     top = dirty.iloc[dirty["mean"].argmax()]
     facts = {
         "splits": rows["trial"].nunique(),
         "clean_largest": clean["mean"].abs().max(),
-        "dirty_best": f"{signed(top['mean'])} ({signed(top['low'])} to {signed(top['high'])})",
+        "dirty_best": worded(SimpleNamespace(**top), 1),
         "dirty_best_name": f"{top['weighting']} weights at {top['p']}",
         "dirty_mean": signed(dirty["mean"].mean()),
         "decided": int(((table["low"] > 0) | (table["high"] < 0)).sum()),
         "better": int((table["corrected"] > 0).sum()),
         "compared": len(table),
     }
-    return Finding("holds" if facts["better"] else "holds partly", facts, table)
+    return Finding(graded(facts["better"] > 0, True), facts, table)
 
 
 @finding("openset_digits")
@@ -77,7 +66,8 @@ def openset(rows: pd.DataFrame) -> Finding:
     """
     wide = rows.pivot(index="choice", columns="method", values="auc")
     names = wide.mean().drop("SVC").sort_values(ascending=False).index
-    table = pd.DataFrame([student(wide[name] - wide["SVC"]) for name in names])
+    found = {name: mean_interval(wide[name] - wide["SVC"]) for name in names}
+    table = pd.DataFrame(map(vars, found.values()))[["mean", "low", "high"]]
     named = rows.loc[rows["method"] == "spheres, p = 2", "named"].mean()
     table.index = [n.replace("spheres", "balls").replace("negatives", "outliers") for n in names]
     facts = {
@@ -87,9 +77,7 @@ def openset(rows: pd.DataFrame) -> Finding:
         "nn_auc": wide["nearest neighbour"].mean(),
         "named": named,
     }
-    over = student(wide["spheres, p = 2"] - wide["SVC"])
-    facts["over_svc"] = f"{signed(over['mean'])} ({signed(over['low'])} to {signed(over['high'])})"
-    if over["low"] > 0:
-        return Finding("holds", facts, table)
-    works = over["high"] > 0 or facts["sphere_auc"] > 90.0
-    return Finding("holds partly" if works else "not reproduced", facts, table)
+    over = found["spheres, p = 2"]
+    facts["over_svc"] = worded(over, 1)
+    works = over.high > 0 or facts["sphere_auc"] > 90.0
+    return Finding(graded(over.low > 0, works), facts, table)

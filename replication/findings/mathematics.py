@@ -8,7 +8,7 @@ import numpy as np
 
 from lpsvdd.kernels import half_mean_distance, kernel_matrix, rbf_gamma, squared_distances
 from lpsvdd.solver import Gram, solve, solve_path
-from replication.findings import Finding, finding
+from replication.findings import Finding, finding, graded
 from replication.paper import COSTS, EXPONENTS
 from replication.protocol import Task
 from replication.trial import prepare
@@ -51,9 +51,8 @@ def strong_duality(
         "dual": free[extreme].dual,
         "printed": kept[extreme].primal,
     }
-    if largest > tolerance:
-        return Finding("not reproduced", facts)
-    return Finding("holds partly" if any(apart) else "holds", facts)
+    solved = largest <= tolerance
+    return Finding(graded(solved and not any(apart), solved), facts)
 
 
 @finding()
@@ -98,9 +97,8 @@ def convexity_argument(kernel: str = "rbf") -> Finding:
     other = np.linalg.eigvalsh(_no_kernel())
     lowest = float(np.linalg.eigvalsh(K)[0])
     facts = {"lowest": max(lowest, 0.0), "other": float(other[0])}
-    if lowest < -1e-8:
-        return Finding("not reproduced", facts)
-    return Finding("holds partly" if other[0] < 0 < other[-1] else "holds", facts)
+    concave = lowest >= -1e-8
+    return Finding(graded(concave and not other[0] < 0 < other[-1], concave), facts)
 
 
 def _no_kernel(n: int = 40) -> np.ndarray:
@@ -126,9 +124,8 @@ def multipliers_of_slack(p_low: float = 1.0, tolerance: float = 1e-6) -> Finding
     one = solve(K, y, p=1.0, c=0.1)
     left = int(np.sum(0.1 - one.alpha > tolerance))
     facts = {"largest": largest, "left": left, "n": len(y)}
-    if largest > 10 * tolerance:
-        return Finding("not reproduced", facts)
-    return Finding("holds partly" if p_low <= 1.0 and left else "holds", facts)
+    vanish = largest <= 10 * tolerance
+    return Finding(graded(vanish and not (p_low <= 1.0 and left), vanish), facts)
 
 
 @finding()
@@ -154,16 +151,9 @@ def costs_control_shares(costs: Sequence[float] = (0.01, 0.03, 0.1, 0.3, 1.0)) -
             steps += len(change)
             if vary == 1:
                 shares.append(series[costs.index(0.1) if 0.1 in costs else 0])
-    facts = {
-        "steps": steps,
-        "wrong": wrong,
-        "idle": idle,
-        "low": 100 * min(shares),
-        "high": 100 * max(shares),
-    }
-    if wrong > steps / 10:
-        return Finding("not reproduced", facts)
-    return Finding("holds" if wrong == idle == 0 else "holds partly", facts)
+    facts = {"steps": steps, "wrong": wrong, "idle": idle}
+    facts |= {"low": 100 * min(shares), "high": 100 * max(shares)}
+    return Finding(graded(wrong == idle == 0, wrong <= steps / 10), facts)
 
 
 @finding()
@@ -217,17 +207,9 @@ def rejection_against_acceptance(
             cells += int((steps != 0).sum())  # steps in which both rates move
             ends.append((*rates[0], *rates[-1]))
     first = np.mean(ends, axis=0) * 100
-    facts = {
-        "trades": trades,
-        "cells": cells,
-        "reject_low": first[0],
-        "accept_low": first[1],
-        "reject_high": first[2],
-        "accept_high": first[3],
-    }
-    share = trades / cells
-    partly = "holds partly" if share > 0.75 else "not reproduced"
-    return Finding("holds" if share == 1.0 else partly, facts)
+    names = ("reject_low", "accept_low", "reject_high", "accept_high")
+    facts = {"trades": trades, "cells": cells, **dict(zip(names, first, strict=True))}
+    return Finding(graded(trades == cells, trades / cells > 0.75), facts)
 
 
 @finding()
@@ -254,7 +236,7 @@ def radius_from_support_vectors(tolerance: float = 1e-5) -> Finding:
             d = squared_distances(K, beta, K.diagonal(), beta @ K @ beta)
             radii = (d - y * zeta)[support]
             spread = max(spread, float(np.ptp(radii)))
-    return Finding("holds" if spread <= tolerance else "not reproduced", {"spread": spread})
+    return Finding(graded(spread <= tolerance, False), {"spread": spread})
 
 
 @finding()
@@ -264,8 +246,8 @@ def support_depends_on_p(
     """The number of support vectors changes with p at a fixed cost."""
     K, y = example(n=100)
     counts = [int(np.sum(solve(K, y, p=p, c=0.05).alpha > threshold)) for p in exponents]
-    verdict = "holds" if len(set(counts)) > 1 else "not reproduced"
-    return Finding(verdict, {"least": min(counts), "most": max(counts)})
+    facts = {"least": min(counts), "most": max(counts)}
+    return Finding(graded(len(set(counts)) > 1, False), facts)
 
 
 @finding()
@@ -298,6 +280,4 @@ def unit_length_simplification(kernel: str = "rbf", tolerance: float = 1e-4) -> 
         gram = Gram(K=K, diag=np.zeros(len(y)), spread=spread, size=size)
         dropped = solve(gram, y, p=p, c=0.1)
         apart.append(_centre_distance(K, y * (full.alpha - dropped.alpha)))
-    largest = max(apart)
-    verdict = "holds" if largest < tolerance else "not reproduced"
-    return Finding(verdict, {"largest": largest})
+    return Finding(graded(max(apart) < tolerance, False), {"largest": max(apart)})

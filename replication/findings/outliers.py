@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from replication.evidence import as_table, compare, comparison_of, weighed
-from replication.findings import Finding, finding
+from replication.findings import Finding, finding, graded
 from replication.layout import in_order
 from replication.paper import SIZES
 from replication.printed import printed_matrix
@@ -57,10 +57,8 @@ def weight(rows: pd.DataFrame) -> Finding:
     }
     if "wide costs" in table:
         facts["wide"] = table["wide costs"].mean()
-    partly = "holds partly" if (share > 0).any() else "not reproduced"
-    return Finding(
-        "holds" if (share > 50).all() else partly, facts, table.rename_axis(columns=None)
-    )
+    verdict = graded((share > 50).all(), (share > 0).any())
+    return Finding(verdict, facts, table.rename_axis(columns=None))
 
 
 @finding("negative_contest", "pure", "negatives")
@@ -90,8 +88,7 @@ def outlier_gain(contest: pd.DataFrame, pure: pd.DataFrame, negatives: pd.DataFr
     }
     if "sum alpha = 1" in known:
         facts["variant"] = worded(gains[WAYS["sum alpha = 1"]])
-    partly = "holds partly" if found.low > 0 else "not reproduced"
-    verdict = "holds" if found.low > 0 and found.mean >= stated / 2 else partly
+    verdict = graded(found.low > 0 and found.mean >= stated / 2, found.low > 0)
     return Finding(verdict, facts, as_table(gains))
 
 
@@ -143,8 +140,7 @@ def who_uses_outliers(pure: pd.DataFrame, negatives: pd.DataFrame) -> Finding:
     facts = {"each": "; ".join(f"{method_label(n)} {weighed(d)}" for n, d in found.items())}
     lp = found["lp-SVDD"]
     most = all(lp.mean > found[name].mean for name in names[:2])
-    partly = "holds partly" if lp.low > 0 else "not reproduced"
-    return Finding("holds" if lp.low > 0 and most else partly, facts)
+    return Finding(graded(lp.low > 0 and most, lp.low > 0), facts)
 
 
 @finding()

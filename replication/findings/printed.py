@@ -8,21 +8,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from replication import printed
-from replication.findings import UNDECIDABLE, Finding, finding, read
+from replication.findings import UNDECIDABLE, Finding, finding, graded, read
 from replication.paper import SIZES, Size
 from replication.statistics import cluster_of, friedman
-
-NAMES = {"pure": "{}", "negatives": "{}-"}
 
 
 def column(method: str, setting: str) -> str:
     """Name of a method's column in a printed table."""
-    return NAMES[setting].format(method)
-
-
-def share_verdict(wins: int, total: int) -> str:
-    """All, some or none of the data sets."""
-    return "holds" if wins == total else "holds partly" if wins else "not reproduced"
+    return method + ("-" if setting == "negatives" else "")
 
 
 @finding()
@@ -32,12 +25,8 @@ def printed_wins(setting: str = "pure", over: Sequence[str] = ("l1-SVDD", "l2-SV
     others = table[[column(name, setting) for name in over]].max(axis=1)
     difference = table[column("lp-SVDD", setting)] - others
     lost = list(difference.index[difference <= 0])
-    facts = {
-        "wins": int((difference > 0).sum()),
-        "total": len(table),
-        "lost": lost,
-    }
-    return Finding(share_verdict(facts["wins"], facts["total"]), facts)
+    facts = {"wins": len(table) - len(lost), "total": len(table), "lost": lost}
+    return Finding(graded(not lost, facts["wins"] > 0), facts)
 
 
 @finding()
@@ -185,7 +174,7 @@ def dataset_counts() -> Finding:
     table = catalogue()[list(Size._fields)]
     differs = [name for name, size in SIZES.items() if tuple(table.loc[name]) != size]
     facts = {"agree": len(SIZES) - len(differs), "total": len(SIZES), "differs": ", ".join(differs)}
-    return Finding(share_verdict(facts["agree"], facts["total"]), facts)
+    return Finding(graded(not differs, facts["agree"] > 0), facts)
 
 
 @finding()

@@ -24,7 +24,6 @@ from replication.evidence import (
     weighed,
 )
 from replication.experiment import paper_methods
-from replication.figures import colour_of
 from replication.findings import Finding, finding
 from replication.layout import set_label
 from replication.methods import Method, grid
@@ -78,14 +77,6 @@ class Rerun:
         """ℓp, then ℓ1 and ℓ2, then the others as the paper lists them."""
         first = [name + self.mark for name in FIRST]
         return first + [m for m in dict.fromkeys(self.rows["method"]) if m not in first]
-
-    @property
-    def labels(self) -> list[str]:
-        return [method_label(name) for name in self.methods]
-
-    @property
-    def colours(self) -> list[str]:
-        return [colour_of(name) for name in self.methods]
 
     @cached_property
     def here(self) -> pd.DataFrame:
@@ -195,7 +186,7 @@ def _numbers(table: Rerun) -> Finding:
     best = here.round(2).eq(here.round(2).max(axis=1), axis=0).sum()
     shown = table.printed.eq(table.printed.max(axis=1), axis=0)[own]
     off, apart = (here - table.printed)[own], (here - table.printed).abs()
-    by_method, by_data, far = apart.mean(), apart.mean(axis=1), apart.stack().idxmax()
+    by_method, by_data = apart.mean(), apart.mean(axis=1)
     l1, l2 = f"l1-SVDD{mark}", f"l2-SVDD{mark}"
     weighted = [f"{name}-SVDD{mark}" for name in ("P", "DW", "GL")]
     stated = printed.printed_ranks(setting)
@@ -220,12 +211,8 @@ def _numbers(table: Rerun) -> Finding:
         "apart_lp": float(apart[own].mean()),
         "apart_least": f"{method_label(by_method.idxmin())} {by_method.min():.1f}",
         "apart_most": f"{method_label(by_method.idxmax())} {by_method.max():.1f}",
-        "apart_sets": [
-            f"{set_label(n)} {v:.0f}" for n, v in apart.mean(axis=1).nlargest(3).items()
-        ],
+        "apart_sets": [f"{set_label(n)} {v:.0f}" for n, v in by_data.nlargest(3).items()],
         "apart_near": int((by_data < 5.0).sum()),
-        "farthest": float(apart.max().max()),
-        "farthest_at": f"{method_label(far[1])} on {set_label(far[0])}",
         "best_lp": int(best[own]),
         "best_printed": int(shown.sum()),
         "top": method_label(best.idxmax()),

@@ -13,7 +13,7 @@ import pandas as pd
 
 from replication import printed
 from replication.evidence import comparison_of, order_probability, weighed
-from replication.findings import Finding, finding, read
+from replication.findings import Finding, finding, graded, read
 from replication.findings.printed import column
 from replication.findings.rerun import FIRST, places_of
 from replication.statistics import (
@@ -52,9 +52,7 @@ def rerun_wins(setting: str, over: str, rows: pd.DataFrame | None = None) -> Fin
         "printed": signed((stated[own] - stated[other]).mean()),
         "splits": int(rows["trial"].nunique()),
     }
-    if not lost:
-        return Finding("holds", facts)
-    return Finding("holds partly" if average.low > 0 else "not reproduced", facts)
+    return Finding(graded(not lost, average.low > 0), facts)
 
 
 @finding()
@@ -64,8 +62,7 @@ def rerun_against(setting: str, over: list[str]) -> Finding:
     found = {name: comparison_of(rows, own, column(name, setting)) for name in over}
     above = [name for name, average in found.items() if average.low > 0]
     facts = {"each": "; ".join(f"{method_label(name)} {weighed(found[name])}" for name in over)}
-    partly = "holds partly" if above else "not reproduced"
-    return Finding("holds" if len(above) == len(over) else partly, facts)
+    return Finding(graded(len(above) == len(over), bool(above)), facts)
 
 
 @finding("pure")
@@ -82,8 +79,7 @@ def rerun_improvement(
         short = name.split("-")[0]
         facts[short], facts[f"{short}_mean"] = worded(found), signed(found.mean)
         facts[f"{short}_printed"] = signed(stated["lp-SVDD"] - stated[name])
-    partly = "holds partly" if reached else "not reproduced"
-    return Finding("holds" if reached == len(over) else partly, facts)
+    return Finding(graded(reached == len(over), reached > 0), facts)
 
 
 @finding()
@@ -101,8 +97,7 @@ def rerun_place(setting: str, method: str, place: int) -> Finding:
         "critical": critical_difference(means.shape[1], cluster_count(means.index)),
         "chance": chance,
     }
-    partly = "not reproduced" if chance <= UNLIKELY else "holds partly"
-    return Finding("holds" if chance >= CERTAIN else partly, facts)
+    return Finding(graded(chance >= CERTAIN, chance > UNLIKELY), facts)
 
 
 @finding()
@@ -112,8 +107,7 @@ def rerun_not_second(setting: str, methods: list[str]) -> Finding:
     chances = {name: float(places.loc[column(name, setting), 2]) for name in methods}
     total = sum(chances.values())
     facts = {"chances": ", ".join(f"{method_label(n)} {value:.2f}" for n, value in chances.items())}
-    partly = "not reproduced" if total >= CERTAIN else "holds partly"
-    return Finding("holds" if total <= UNLIKELY else partly, facts)
+    return Finding(graded(total <= UNLIKELY, total < CERTAIN), facts)
 
 
 @finding()
@@ -125,15 +119,10 @@ def rerun_order(setting: str, better: str, worse: str, rows: pd.DataFrame | None
     first, second = column(better, setting), column(worse, setting)
     critical = critical_difference(means.shape[1], cluster_count(means.index))
     chance = order_probability(rows, first, second)
-    facts = {
-        "better": float(ranks[first]),
-        "worse": float(ranks[second]),
-        "critical": critical,
-        "chance": chance,
-    }
-    if chance < 0.975:
-        return Finding("not reproduced", facts)
-    return Finding("holds" if ranks[second] - ranks[first] > critical else "holds partly", facts)
+    facts = {"better": float(ranks[first]), "worse": float(ranks[second])}
+    facts |= {"critical": critical, "chance": chance}
+    sure = chance >= 0.975
+    return Finding(graded(sure and ranks[second] - ranks[first] > critical, sure), facts)
 
 
 @finding()
@@ -142,10 +131,6 @@ def rerun_friedman(setting: str, level: float = 0.001) -> Finding:
     means = mean_matrix(read(setting))
     clustered = means.groupby([cluster_of(name) for name in means.index], sort=False).mean()
     test = friedman(clustered)
-    facts = {
-        "p_value": test.p_value,
-        "iman_davenport": test.iman_davenport_p,
-        "clusters": len(clustered),
-    }
-    reject = max(test.p_value, test.iman_davenport_p) < level
-    return Finding("holds" if reject else "not reproduced", facts)
+    facts = {"p_value": test.p_value, "iman_davenport": test.iman_davenport_p}
+    facts["clusters"] = len(clustered)
+    return Finding(graded(max(test.p_value, test.iman_davenport_p) < level, False), facts)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from lpsvdd.plots import PALETTE, fraction
 from replication.evidence import (
@@ -23,11 +22,11 @@ from replication.evidence import (
     weighed,
 )
 from replication.figures import Draw, panels
-from replication.findings import Finding, finding
+from replication.findings import Finding, finding, graded
 from replication.findings.tilt import one_curve
 from replication.layout import set_label
 from replication.paper import EXPONENTS
-from replication.statistics import cluster_interval, mean_matrix, trial_matrix
+from replication.statistics import cluster_interval, mean_interval, mean_matrix, trial_matrix
 from replication.studies.ranges import WEIGHTED, label
 from replication.tables import method_label
 from replication.wording import ranged, signed, worded
@@ -81,6 +80,7 @@ def lead(rows: pd.DataFrame) -> Finding:
         "highest": signed(left.highest),
         "removed": weighed(steps[REMOVED]),
         "with_mean": weighed(steps[MEAN]),
+        "with_mean_interval": worded(steps[MEAN]),
         "few": weighed(steps[FEW]),
         "removed_share": 100 * (1 - steps[REMOVED].mean / lead.mean),
         "mean_share": 100 * (1 - steps[MEAN].mean / lead.mean),
@@ -90,9 +90,7 @@ def lead(rows: pd.DataFrame) -> Finding:
         "sets": len(splits),
         "splits": ranged(splits),
     }
-    verdict = "not reproduced"
-    if left.low > 0:
-        verdict = "holds" if left.mean >= lead.mean / 2 else "holds partly"
+    verdict = graded(left.low > 0 and left.mean >= lead.mean / 2, left.low > 0)
     return Finding(verdict, facts, as_table(steps), draw_lead(rows))
 
 
@@ -140,9 +138,7 @@ def tuned(rows: pd.DataFrame) -> Finding:
         "over_1": weighed(found[1.0]),
         "over_2": weighed(found[2.0]),
     }
-    if len(above) == len(found):
-        return Finding("holds", facts)
-    return Finding("holds partly" if above and best not in above else "not reproduced", facts)
+    return Finding(graded(len(above) == len(found), bool(above) and best not in above), facts)
 
 
 @finding("common_range")
@@ -156,18 +152,14 @@ def other_norms(rows: pd.DataFrame) -> Finding:
     best = max(found, key=lambda p: found[p].mean)
     better = [p for p in EXPONENTS if found[p].low > 0]
     facts = {"best": fraction(best), "gain": worded(found[best]), "better": len(better)}
-    return Finding("holds" if better else "not reproduced", facts)
+    return Finding(graded(bool(better), False), facts)
 
 
 def _clearly_above(difference: pd.Series, points: float, comparisons: int) -> dict[str, float]:
     """Data sets whose mean difference exceeds ``points`` with a t interval over splits above 0."""
-    found = {}
-    for name, part in difference.groupby("dataset", sort=False):
-        mean, spread = float(part.mean()), float(part.std() / np.sqrt(len(part)))
-        low = mean - stats.t.ppf(1 - 0.025 / comparisons, len(part) - 1) * spread
-        if low > 0 and mean > points:
-            found[name] = mean
-    return found
+    groups = difference.groupby("dataset", sort=False)
+    found = {name: mean_interval(part, level=1 - 0.05 / comparisons) for name, part in groups}
+    return {n: one.mean for n, one in found.items() if one.low > 0 and one.mean > points}
 
 
 @finding("common_range", "pure")
@@ -192,21 +184,73 @@ def l2_beaten(rows: pd.DataFrame, pure: pd.DataFrame, points: float = MARGIN) ->
         "splits": int(matrix.groupby("dataset").size().min()),
         "paper": [f"{name} {signed(value)}" for name, value in on_paper.items()],
     }
-    if beaten:
-        return Finding("holds", facts)
-    return Finding("holds partly" if on_paper else "not reproduced", facts)
+    return Finding(graded(bool(beaten), bool(on_paper)), facts)
 
 
-@finding("common_range")
+WEIGHTINGS = {"position": "P-SVDD", "density": "DW-SVDD", "global-local": "GL-SVDD"}
+PLACES = {
+    "its weights − permuted": ("{}, own, p = 1, shares", "{}, permuted, p = 1, shares"),
+    "its weights − none": ("{}, own, p = 1, shares", "none, p = 1, shares"),
+    "permuted − none": ("{}, permuted, p = 1, shares", "none, p = 1, shares"),
+}
+"""Comparisons of ``weights_range`` for each weighting; the first two decide."""
+
+
+@finding("weights_range")
+def weights_alone(rows: pd.DataFrame) -> Finding:
+    """Is it the weights? Rule of ``plans/weights_range.md``, as ``answer``; the paper says nothing.
+
+    ``p_adds``: exponents above p = 1 that are better with the same weights, of six.
+    """
+    found = {
+        (step, name): comparison_of(rows, *(one.format(weighting) for one in pair))
+        for step, pair in PLACES.items()
+        for weighting, name in WEIGHTINGS.items()
+    }
+    own, none, permuted = (
+        {name: found[step, name] for name in WEIGHTINGS.values()} for step in PLACES
+    )
+    higher = [
+        cluster_interval(
+            difference_by_set(rows, f"{w}, own, p = {p}, shares", f"{w}, own, p = 1, shares"),
+            level=1 - 0.05 / 6,
+        ).low > 0.0
+        for w in WEIGHTINGS
+        for p in (2, 5)
+    ]  # fmt: skip
+    answer = "not decided"
+    if sum(difference.low > 0.0 for difference in own.values()) >= 2:
+        answer = "the weights"
+    elif sum(difference.equivalent for difference in none.values()) >= 2:
+        answer = "the range"
+    facts = {
+        "answer": answer,
+        "own": "; ".join(f"{n} {weighed(d)}" for n, d in own.items()),
+        "none": "; ".join(f"{n} {weighed(d)}" for n, d in none.items()),
+        "permuted": "; ".join(f"{n} {weighed(d)}" for n, d in permuted.items()),
+        "p_adds": sum(higher),
+        "splits": int(rows.groupby("dataset")["trial"].nunique().min()),
+    }
+    table = as_table({f"{name}: {step}": found[step, name] for step, name in found})
+    return Finding("", facts, table)
+
+
+@finding("common_range", "weights_range")
 def weights_in_range(
-    rows: pd.DataFrame, over: tuple[str, ...] = ("P-SVDD", "DW-SVDD", "GL-SVDD")
+    rows: pd.DataFrame,
+    alone: pd.DataFrame | None = None,
+    over: tuple[str, ...] = ("P-SVDD", "DW-SVDD", "GL-SVDD"),
 ) -> Finding:
-    """lp against the weighted methods, each with forty cells over the same shares."""
+    """lp against the weighted methods, each with forty cells over the same shares.
+
+    With ``alone`` the facts say too what permuted weights do (``weights_alone``).
+    """
     found = {name: comparison_of(rows, LP, f"{name}, 40 cells") for name in over}
     above = [name for name, difference in found.items() if difference.low > 0]
     facts = {"each": "; ".join(f"{method_label(n)} {weighed(d)}" for n, d in found.items())}
-    partly = "holds partly" if above else "not reproduced"
-    return Finding("holds" if len(above) == len(over) else partly, facts)
+    if alone is not None:
+        facts |= weights_alone(alone).facts
+    return Finding(graded(len(above) == len(over), bool(above)), facts)
 
 
 @finding("relabelling", "tilt")
@@ -227,19 +271,16 @@ def relabelling(rows: pd.DataFrame, paths: pd.DataFrame | None = None) -> Findin
         for _, part in own.groupby("p")
     ]
     left = compare_over_sets(own.groupby("dataset", sort=False)["left"].mean())
-    apart = own.groupby("dataset")["size"].mean().nlargest(3)
     unlike = own[own["correlation"] < SAME_RANKING]
+    left_unlike = compare_over_sets(unlike.groupby("dataset", sort=False)["left"].mean())
+    apart = own.groupby("dataset")["size"].mean().nlargest(3)
     cells = {cell: compare_over_sets(part.groupby("dataset")["left"].mean())
              for cell, part in own.groupby(["p", "c"])}  # fmt: skip
     top = max(cells, key=lambda cell: cells[cell].mean)
     facts = {
         "alike": 100 * float((own["correlation"] >= SAME_RANKING).mean()),
-        "left_unlike": weighed(
-            compare_over_sets(unlike.groupby("dataset", sort=False)["left"].mean())
-        ),
-        "left_unlike_interval": worded(
-            compare_over_sets(unlike.groupby("dataset", sort=False)["left"].mean())
-        ),
+        "left_unlike": weighed(left_unlike),
+        "left_unlike_interval": worded(left_unlike),
         "size_unlike": float(unlike["size"].mean()),
         "best_cell": f"p = {fraction(top[0])}, c = {top[1]:g}",
         "best_left": worded(cells[top]),
@@ -247,10 +288,8 @@ def relabelling(rows: pd.DataFrame, paths: pd.DataFrame | None = None) -> Findin
         "pairs": len(pairs),
         "correlation": float(own["correlation"].median()),
         "low": float(own["correlation"].quantile(0.05)),
-        "size": float(own["size"].mean()),
         "control": float(control["size"].mean()),
         "left": weighed(left),
-        "left_interval": worded(left),
         "most": [f"{set_label(name)} {value:.1f}" for name, value in apart.items()],
     }
     if paths is not None:

@@ -13,8 +13,8 @@ from replication.evidence import Difference, as_table, compare, comparison_of, w
 from replication.findings import Finding, finding
 from replication.printed import printed_matrix
 from replication.statistics import mean_matrix
+from replication.studies.references import PREPARATIONS
 from replication.tables import method_label
-from replication.wording import worded
 
 OWN = "LpSVDDCV"
 TUNED = {
@@ -52,7 +52,6 @@ def same_rule(rows: pd.DataFrame) -> Finding:
         "sets": rows.loc[seen, "dataset"].nunique(),
         "splits": int(rows.groupby("dataset")["trial"].nunique().min()),
         "rows": int(rows["n_train"].max()),
-        "auc": float(mean_matrix(rows)[OWN].mean()),
         "over_default": weighed(comparison_of(rows, OWN, "LpSVDD()")),
     }
     for key, name in TUNED.items():
@@ -94,7 +93,6 @@ def references(rows: pd.DataFrame, pure: pd.DataFrame) -> Finding:
         "without": weighed(found[COMPONENTS]),
         "first_with": method_label(with_zero.index[0]),
         "first_without": method_label(without.index[0]),
-        "rank_with": float(with_zero["lp-SVDD"]),
         "rank_without": float(without["lp-SVDD"]),
         "place_with": int((with_zero < with_zero["lp-SVDD"]).sum()) + 1,
         "place_without": int((without < without["lp-SVDD"]).sum()) + 1,
@@ -109,28 +107,14 @@ def references(rows: pd.DataFrame, pure: pd.DataFrame) -> Finding:
 @finding("constant_columns")
 def constant_columns(rows: pd.DataFrame, dataset: str = "D3") -> Finding:
     """What dividing constant columns by rounding noise does, and where it brings a set to print."""
-    names = {"left alone": "left alone", "divided by rounding noise": "divided by rounding noise"}
-    tables = {n: mean_matrix(rows[rows["preparation"] == n]) for n in names}
+    tables = {n: mean_matrix(rows[rows["preparation"] == n]) for n in PREPARATIONS}
     plain, noise = tables.values()
-    change = noise - plain
-    printed = printed_matrix("pure")
     facts = {
         "dataset": dataset,
         "before": float(plain.loc[dataset, "lp-SVDD"]),
         "after": float(noise.loc[dataset, "lp-SVDD"]),
-        "printed": float(printed.loc[dataset, "lp-SVDD"]),
-        "sets": len(change),
-        "largest": float(change["lp-SVDD"].abs().max()),
-        "largest_set": str(change["lp-SVDD"].abs().idxmax()),
-        "lead_before": worded_mean(plain),
-        "lead_after": worded_mean(noise),
+        "printed": float(printed_matrix("pure").loc[dataset, "lp-SVDD"]),
+        "sets": len(plain),
     }
     table = pd.concat(tables, axis=1).rename(columns=method_label, level=1)
     return Finding("", facts, table)
-
-
-def worded_mean(means: pd.DataFrame) -> str:
-    """lp minus l1 on average over the sets."""
-    from replication.statistics import cluster_interval
-
-    return worded(cluster_interval(means["lp-SVDD"] - means["l1-SVDD"]))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from replication.findings import Finding, finding
+from replication.findings import Finding, finding, graded
 from replication.layout import in_order, set_label
 from replication.results import read_record, results_folder
 from replication.statistics import cluster_interval
@@ -87,8 +87,7 @@ def general_solvers(rows: pd.DataFrame, tolerance: float = SOLVED_GAP) -> Findin
         "same_low": int(after["same"].min()),
         "same_high": int(after["same"].max()),
     }
-    partly = "holds partly" if solved["sum"].any() else "not reproduced"
-    verdict = "holds" if (solved["sum"] == solved["size"]).all() else partly
+    verdict = graded((solved["sum"] == solved["size"]).all(), solved["sum"].any())
     return Finding(verdict, facts, table)
 
 

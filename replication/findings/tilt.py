@@ -57,7 +57,8 @@ def one_curve(rows: pd.DataFrame) -> Finding:
     """Which exponents rank as p = 2 does at equal tilt, and where the paper's cells lie.
 
     On the curve (rule 3 of the plan): median correlation at least 0.99, mean absolute difference of
-    the AUCs below half a point, and the mean difference equivalent to none.
+    the AUCs below half a point, and the mean difference equivalent to none. Open: all but the
+    last, and no difference found either.
     """
     others, by_exponent = matched(rows), {}
     for p, part in others.groupby("p"):
@@ -71,10 +72,12 @@ def one_curve(rows: pd.DataFrame) -> Finding:
     cells = paper[paper["p"] > 1.0]
     least = paper[paper["p"] == 1.0].groupby(SPLIT)["way"].min().groupby("dataset").median()
     on = [p for p, row in by_exponent.items() if row["on_curve"]]
+    near = [p for p, row in by_exponent.items() if row["alike"] and p not in on]
     facts = {
         "sets": others["dataset"].nunique(),
         "on": [fraction(p) for p in on],
-        "off": [fraction(p) for p in by_exponent if p not in on],
+        "open": [fraction(p) for p in near],
+        "off": [fraction(p) for p in by_exponent if p not in (*on, *near)],
         "span": float(span.mean()),
         "farthest": set_label(off[1.0].idxmax()),
         "farthest_size": float(off[1.0].max()),
@@ -95,6 +98,7 @@ def one_curve(rows: pd.DataFrame) -> Finding:
 
 def _summary(part: pd.DataFrame, difference: Difference) -> dict:
     correlation, size = float(part["correlation"].median()), float(part["difference"].abs().mean())
+    alike = correlation >= ALIKE and size < MARGIN
     by_share = part.assign(size=part["difference"].abs()).groupby("share")["size"].mean()
     return {
         "correlation": correlation,
@@ -103,7 +107,8 @@ def _summary(part: pd.DataFrame, difference: Difference) -> dict:
         "middle": float(by_share.max()),
         "mean": difference.mean,
         "words": weighed(difference),
-        "on_curve": correlation >= ALIKE and size < MARGIN and difference.equivalent,
+        "alike": alike and not difference.exists,
+        "on_curve": alike and difference.equivalent,
     }
 
 
@@ -180,14 +185,11 @@ def leaving_mean(rows: pd.DataFrame) -> Finding:
         "described": 100 * float(described.mean()),
         "least": float(pairs.min()),
         "most": float(pairs.max()),
-        "nearest": float(table.iloc[:, 0].median()),
         "order": 100 * float(order.mean()),
         "splits": len(order),
         "of_bound": float((others["distance"] / others["bound"]).max()),
         "tight": float((others["distance"] / others["bound"])[others["share"] >= 0.3].median()),
-        "one_distance": 100 * float(distance.loc[1.0].iloc[0]),
         "largest_5": 100 * float(distance.loc[5.0].max()),
         "largest_20": 100 * float(distance.loc[20.0].max()),
-        "largest_1_2": 100 * float(distance.loc[1.2].max()),
     }
     return Finding("", facts, table)
