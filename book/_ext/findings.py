@@ -1,8 +1,8 @@
 """Findings on the pages of the book, computed from the stored tables while it is built.
 
 ``{{ lead.left }}`` in a page is a fact of a finding (chapters are filled when they are executed).
-``{finding-figure} lead`` is its figure. ``{claims}`` is the whole ledger: a bar, filters,
-one box a claim. ``{claims-bar}`` is the bar alone, each segment a link to its claims.
+``{finding-figure} lead`` is its figure, the content its caption. ``{claims}`` is the whole ledger:
+a bar, filters, one box a claim. ``{claims-bar}`` is the bar alone, each segment a link.
 
 Links to the evidence are ordinary links of the book, so a page that does not exist fails the build;
 so does a verdict that no longer follows.
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from docutils.parsers.rst.directives import unchanged_required
 from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util import logging
@@ -23,7 +24,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from lpsvdd.plots import use_style
 from replication.claims import Claim, judge, markdown_cards, of_substance, read_ledger
-from replication.figures import picture_html
+from replication.figures import both_widths
 from replication.findings import VERDICTS, Stored, all_findings
 from replication.wording import QUOTE, fill
 
@@ -90,16 +91,26 @@ class Bar(SphinxDirective):
 
 
 class FindingFigure(SphinxDirective):
-    """The figure of a finding; the content is what it shows, for those who do not see it."""
+    """The figure of a finding with its caption; ``:alt:`` is for those who do not see it."""
 
     required_arguments = 1
     has_content = True
+    option_spec = {"alt": unchanged_required}
 
     def run(self) -> list[nodes.Node]:
         (name,) = self.arguments
         use_style()
-        draw = all_findings()[name]().draw
-        return [raw(picture_html(draw, name=f"fig-{name}", alt=" ".join(self.content)))]
+        path = Path(self.env.srcdir) / "figures" / f"{name}.svg"  # Sphinx copies what is a source
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(both_widths(all_findings()[name]().draw), encoding="utf-8")
+        figure = nodes.figure("", nodes.image(uri=f"/figures/{name}.svg", alt=self.options["alt"]))
+        caption = nodes.caption()
+        self.state.nested_parse(self.content, self.content_offset, caption)
+        caption.children = caption.children[0].children
+        figure += caption
+        figure["names"].append(f"fig-{name}")
+        self.state.document.note_explicit_target(figure, figure)
+        return [figure]
 
 
 def fill_page(app: Sphinx, page: str, source: list[str]) -> None:

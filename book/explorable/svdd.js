@@ -1,22 +1,22 @@
-// lp-SVDD of points in the plane, solved in the browser: the method of lpsvdd.solver for one class.
+// lp-SVDD solved in the browser: the method of lpsvdd.solver for one class.
 //
 //   min_{a, R2, z}  R2 + c sum_i z_i^p   s.t.  ||phi(x_i) - a||^2 - R2 <= z_i,  z_i >= 0,
 //
-// Gaussian kernel k(x, y) = exp(-gamma ||x - y||^2), any p >= 1. Newton's method on the optimality
-// conditions with the power law in logarithms; one Cholesky factorisation a step; Mehrotra's
-// predictor and corrector. The answer carries its duality gap (P - D)/(1 + |P|), computed from the
-// multipliers that are returned. For up to 150 points it takes milliseconds.
+// any p >= 1, any kernel matrix. Newton's method on the optimality conditions with the power law in
+// logarithms; one Cholesky factorisation a step; Mehrotra's predictor and corrector. The answer carries
+// its duality gap (P - D)/(1 + |P|), computed from the multipliers that are returned. For up to 150
+// points it takes milliseconds.
 (() => {
   "use strict";
 
+  const squared = (x, z) => { let sum = 0; for (let j = 0; j < x.length; j++) sum += (x[j] - z[j]) ** 2; return sum; };
+  const inner = (x, z) => { let sum = 0; for (let j = 0; j < x.length; j++) sum += x[j] * z[j]; return sum; };
+  // exp(-gamma ||x - z||^2), or the inner product where gamma is "linear".
+  const kernel = (x, z, gamma) => (gamma === "linear" ? inner(x, z) : Math.exp(-gamma * squared(x, z)));
+
   function gram(points, gamma) {
     const n = points.length, K = new Float64Array(n * n);
-    for (let i = 0; i < n; i++) {
-      for (let j = 0; j <= i; j++) {
-        const dx = points[i][0] - points[j][0], dy = points[i][1] - points[j][1];
-        K[i * n + j] = K[j * n + i] = Math.exp(-gamma * (dx * dx + dy * dy));
-      }
-    }
+    for (let i = 0; i < n; i++) for (let j = 0; j <= i; j++) K[i * n + j] = K[j * n + i] = kernel(points[i], points[j], gamma);
     return K;
   }
 
@@ -25,9 +25,7 @@
     const n = points.length;
     let total = 0;
     for (let i = 0; i < n; i++) {
-      for (let j = 0; j < i; j++) {
-        total += Math.hypot(points[i][0] - points[j][0], points[i][1] - points[j][1]);
-      }
+      for (let j = 0; j < i; j++) total += Math.sqrt(squared(points[i], points[j]));
     }
     const mean = total / (n * (n - 1) / 2);
     const width = mean > 0 ? 0.5 * mean : 1;
@@ -96,9 +94,9 @@
 
   // Primal and dual value, gap, R2 and distances of multipliers that sum to one (scaled units).
   function certify(problem, alpha) {
-    const { K, p, c, inv, logRate, tau } = problem;
+    const { K, k, p, c, inv, logRate, tau } = problem;
     const kAlpha = times(K, alpha, inv), normSq = dot(alpha, kAlpha);
-    const d = kAlpha.map((value) => inv - 2 * value + normSq);
+    const d = kAlpha.map((value, i) => k[i] * inv - 2 * value + normSq);
     const radius = bestRadius(d, p, logRate, tau, c);
     let penalty = 0, dualPenalty = 0;
     for (let i = 0; i < d.length; i++) {
@@ -106,7 +104,7 @@
       if (slack > 0) penalty += Math.exp(logRate + p * Math.log(slack)) / p;
       if (p > 1 && alpha[i] > 0) dualPenalty += (1 - 1 / p) * alpha[i] * Math.exp((Math.log(alpha[i]) - logRate) / (p - 1));
     }
-    const primal = radius + penalty, dual = inv - normSq - dualPenalty;
+    const primal = radius + penalty, dual = inv * dot(alpha, k) - normSq - dualPenalty;
     return { alpha, d, radius, normSq, gap: (primal - dual) / (1 + Math.abs(primal)) };
   }
 
@@ -121,7 +119,7 @@
   }
 
   function newton(problem, tol) {
-    const { n, K, p, c, inv, logRate } = problem;
+    const { n, K, k, p, c, inv, logRate } = problem;
     const mean = new Float64Array(n).fill(1 / n), start = certify(problem, mean);
     let mu = Math.max(0.1 * start.gap / n, 1e-16), best = start;
     let alpha = Float64Array.from(mean), z = new Float64Array(n), u = new Float64Array(n), g = new Float64Array(n);
@@ -138,7 +136,7 @@
       const residual = new Float64Array(n), stretch = new Float64Array(n), diag = new Float64Array(n), law = new Float64Array(n);
       let products = 0;
       for (let i = 0; i < n; i++) {
-        residual[i] = inv - 2 * kAlpha[i] - b + u[i] - z[i];
+        residual[i] = k[i] * inv - 2 * kAlpha[i] - b + u[i] - z[i];
         const sum = alpha[i] + g[i];
         stretch[i] = z[i] / (g[i] + (p - 1) * sum);
         diag[i] = u[i] / alpha[i] + stretch[i];
@@ -194,33 +192,43 @@
     return best;
   }
 
-  // Solve; values in the units of the kernel (k(x, x) = 1).
-  function solve(points, { p, c, gamma, tol = 1e-9 }) {
-    const n = points.length, K = gram(points, gamma);
+  // Solve with kernel matrix K (n x n, by rows); values in the units of the kernel.
+  function solveMatrix(K, { p, c, tol = 1e-9 }) {
+    const n = Math.sqrt(K.length), k = Float64Array.from({ length: n }, (_, i) => K[i * n + i]);
     const mean = new Float64Array(n).fill(1 / n);
-    const spread = Math.max(1 - dot(mean, times(K, mean, 1)), 1e-13);
+    const spread = Math.max(dot(mean, k) - dot(mean, times(K, mean, 1)), 1e-13);
     const logTau = p > 1 ? -Math.log(p * c * n) / (p - 1) : -Infinity;
     const logScale = Math.max(Math.log(spread), logTau);
     const problem = {
-      n, K, p, c, inv: Math.exp(-logScale), tau: Math.exp(logTau - logScale),
+      n, K, k, p, c, inv: Math.exp(-logScale), tau: Math.exp(logTau - logScale),
       logRate: Math.log(c * p) + (p - 1) * logScale,
     };
     let found;
-    if (p === 1 && c * n <= 1) { // R2 = 0, and the centre is the mean
+    if (p === 1 && c * n <= 1 + 1e-12) { // R2 = 0, and the centre is the mean
       found = { ...certify({ ...problem, c: 1 / n }, mean), radius: 0, gap: 0 };
     } else if (logScale > 300) found = certify(problem, mean); // the limit c -> 0
     else found = newton(problem, tol);
     const scale = Math.exp(logScale);
     return {
-      alpha: found.alpha, gap: found.gap, radiusSq: found.radius * scale, normSq: found.normSq * scale,
+      p, c, alpha: found.alpha, gap: found.gap, radiusSq: found.radius * scale, normSq: found.normSq * scale,
       distances: found.d.map((value) => value * scale), converged: found.gap <= tol && found.gap >= -1e-9,
     };
   }
 
-  // 1 - 2 sum_i alpha_i k(x_i, .) + ||a||^2 on a grid of columns x rows.
+  // k(z, z) - 2 sum_i alpha_i k(x_i, z) + ||a||^2 for every row z.
+  function distancesTo(points, found, gamma, rows) {
+    const support = points.map((_, i) => i).filter((i) => found.alpha[i] > 0);
+    return Float64Array.from(rows, (z) => {
+      let sum = 0;
+      for (const i of support) sum += found.alpha[i] * kernel(points[i], z, gamma);
+      return kernel(z, z, gamma) - 2 * sum + found.normSq;
+    });
+  }
+
+  // The same on a grid of columns x rows; a Gaussian of the plane is a product, which saves most of the work.
   function distanceGrid(points, found, gamma, xs, ys) {
-    const support = [];
-    for (let i = 0; i < points.length; i++) if (found.alpha[i] > 0) support.push(i);
+    if (gamma === "linear") return distancesTo(points, found, gamma, ys.flatMap((y) => xs.map((x) => [x, y])));
+    const support = points.map((_, i) => i).filter((i) => found.alpha[i] > 0);
     const ex = support.map((i) => xs.map((x) => Math.exp(-gamma * (x - points[i][0]) ** 2)));
     const ey = support.map((i) => ys.map((y) => found.alpha[i] * Math.exp(-gamma * (y - points[i][1]) ** 2)));
     const out = new Float64Array(xs.length * ys.length);
@@ -234,5 +242,5 @@
     return out;
   }
 
-  globalThis.lpsvdd = { solve, distanceGrid, halfMeanDistanceGamma };
+  globalThis.lpsvdd = { gram, kernel, squared, times, dot, factorise, solveWith, solveMatrix, distancesTo, distanceGrid, halfMeanDistanceGamma };
 })();

@@ -1,0 +1,72 @@
+"""Four drawings of a figure, of which the browser takes one: wide or narrow, light or dark.
+
+``replication.figures.show`` stores the wide and the narrow one in one SVG file. When the pages are
+written, the narrow one becomes a file of its own, both get a dark variant with the same hues
+(``replication.figures.dark``), and the image becomes two ``<picture>`` elements.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+
+from replication.figures import MARK, dark
+
+COMMENT = re.compile(rf"\n?<!--{MARK}([A-Za-z0-9+/=]*)-->")
+IMAGE = re.compile(r'<img\b[^>]*?\bsrc="([^"]+)\.svg"[^>]*>')
+
+
+def split_file(path: Path) -> bool:
+    """Write the other drawings beside the wide light one; whether there is a narrow one."""
+    narrow = path.with_name(f"{path.stem}-narrow.svg")
+    text = path.read_text(encoding="utf-8")
+    found = COMMENT.search(text)
+    if found:
+        narrow.write_bytes(b64decode(found[1]))
+        text = COMMENT.sub("", text)
+        path.write_text(text, encoding="utf-8")
+    for light in filter(Path.exists, (path, narrow)):
+        turned = dark(light.read_text(encoding="utf-8"))
+        light.with_name(f"{light.stem}-dark.svg").write_text(turned, encoding="utf-8")
+    return narrow.exists()
+
+
+def picture(match: re.Match[str], folder: Path) -> str:
+    """The image as two pictures, one for each theme; as it is where its file is not ours."""
+    name = match[1]
+    path = folder / f"{name}.svg"
+    if not path.is_file():
+        return match[0]
+    has_narrow = split_file(path)
+
+    def one(theme: str, ending: str, image: str) -> str:
+        narrow = f'<source media="(max-width: 600px)" srcset="{name}-narrow{ending}">'
+        return f'<picture class="{theme}-figure">{narrow * has_narrow}{image}</picture>'
+
+    later = (
+        match[0].replace(f"{name}.svg", f"{name}-dark.svg").replace("<img", '<img loading="lazy"')
+    )
+    return one("light", ".svg", match[0]) + one("dark", "-dark.svg", later)
+
+
+def finish(app: Sphinx, error: Exception | None) -> None:
+    """Rewrite the pages that show a drawing."""
+    if error is not None or app.builder.format != "html":
+        return
+    for page in Path(app.outdir).rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        if "<picture class=" in text:  # not written anew by this build
+            continue
+        changed = IMAGE.sub(lambda match, folder=page.parent: picture(match, folder), text)
+        if changed != text:
+            page.write_text(changed, encoding="utf-8")
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register with Sphinx."""
+    app.connect("build-finished", finish)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

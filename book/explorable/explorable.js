@@ -1,0 +1,244 @@
+// The explorable: steps whose text drives the plane. A button with data-set sets what it says, one with data-do acts.
+// Nothing is fetched; it works from a file.
+(() => {
+  "use strict";
+  const { lpsvdd } = globalThis, SLICE = 12, PATIENCE = 40; // ms of work before the page breathes; of rest before the ghost
+  const FEW = { "three points: draw your own": [[-1, -1], [1, -1], [0, 1]] };
+
+  function make(name, attributes, parent) {
+    const node = document.createElement(name);
+    for (const [key, value] of Object.entries(attributes)) if (key in node) node[key] = value; else node.setAttribute(key, value);
+    parent.append(node);
+    return node;
+  }
+  const fraction = (p) => {
+    for (let below = 1; below <= 31; below++) {
+      const above = Math.round(p * below);
+      if (Math.abs(above / below - p) < 1e-9) return below === 1 ? `${above}` : `${above}/${below}`;
+    }
+    return p.toPrecision(3);
+  };
+  const minus = (text) => text.replaceAll("-", "\u2212");
+  const power = (value) => `10${minus(`${Math.ceil(Math.log10(Math.max(value, 1e-16)))}`).replace(/./g, (c) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[c] ?? "⁻")}`;
+  const signed = (value) => minus(`${value < 0 ? "" : "+"}${value.toFixed(1)}`);
+
+  class Explorable {
+    constructor(figure) {
+      this.figure = figure;
+      this.data = JSON.parse(figure.querySelector("script[type='application/json']").textContent);
+      this.sets = { ...this.data.sets, ...FEW };
+      this.state = { p: 1, share: 0.1, c: 0.1, width: 1, locked: true, hard: true, kernel: "linear" };
+      this.build();
+      this.load(Object.keys(this.sets)[0]);
+      this.enter("ball");
+      new MutationObserver(() => this.plane.show()).observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
+      figure.lpsvdd = this; // for the browser check
+    }
+
+    build() {
+      const { figure } = this, find = (name) => figure.querySelector(name);
+      this.sections = [...figure.querySelectorAll("section")];
+      this.tabs = find(".tabs");
+      for (const section of this.sections) {
+        const { step, tab } = section.dataset;
+        section.id = `step-${step}`;
+        const name = this.tabs.childElementCount < 5 ? `${this.tabs.childElementCount + 1} ${tab}` : tab;
+        make("button", { type: "button", role: "tab", id: `tab-${step}`, textContent: name, "aria-controls": section.id, onclick: () => this.enter(step) }, this.tabs);
+        section.setAttribute("role", "tabpanel");
+        section.setAttribute("aria-labelledby", `tab-${step}`);
+      }
+      this.tabs.addEventListener("keydown", (event) => {
+        const tabs = [...this.tabs.children], to = tabs[tabs.indexOf(event.target) + ({ ArrowRight: 1, ArrowLeft: -1 }[event.key] ?? NaN)];
+        if (to) { to.focus(); to.click(); event.preventDefault(); }
+      });
+      this.plane = new lpsvdd.Plane(find(".pinned"), (isDone) => { this.version = (this.version ?? 0) + 1; this.solve(isDone); });
+      this.summary = make("p", { className: "summary", "aria-live": "polite" }, find(".pinned"));
+      this.buildControls(find(".controls"), find(".tools"));
+      figure.addEventListener("click", (event) => {
+        const button = event.target.closest("button[data-set], button[data-do]");
+        if (button?.dataset.set) this.set(JSON.parse(button.dataset.set));
+        if (button?.dataset.do) this.act(button.dataset.do);
+        const mark = event.target.closest(".mark[data-p]");
+        if (mark) this.set({ p: Number(mark.dataset.p), c: Number(mark.dataset.c) });
+      });
+      this.table = new lpsvdd.OwnTable(figure, this);
+    }
+
+    buildControls(controls, tools) {
+      const { ps, cs, widths, shares } = this.data, percent = (v) => `${Math.round(100 * v)} %`;
+      this.sliders = {};
+      const slider = (name, meaning, values, show) => {
+        const row = make("div", { className: "slider" }, controls), id = `explorable-${name}`;
+        make("label", { htmlFor: id, textContent: meaning }, row);
+        const input = make("input", { id, type: "range", min: 0, max: values.length - 1, step: 1 }, row), output = make("output", { htmlFor: id }, row);
+        input.addEventListener("input", () => this.set({ [name]: values[input.value], ...(name === "width" ? { kernel: "gauss" } : {}) }));
+        this.sliders[name] = { row, show: (value) => {
+          input.value = values.reduce((best, v, i) => (Math.abs(Math.log(v / value)) < Math.abs(Math.log(values[best] / value)) ? i : best), 0);
+          output.textContent = show(value);
+          input.setAttribute("aria-valuetext", `${meaning} ${output.textContent}`);
+        } };
+      };
+      slider("p", "exponent p", ps, fraction);
+      slider("share", "share outside", shares, percent);
+      slider("c", "cost c", cs, (c) => `${c}`);
+      slider("width", "kernel width", widths, (w) => `× ${fraction(w)}`);
+      const lock = make("label", { className: "slider lock" }, controls), box = make("input", { type: "checkbox" }, lock);
+      lock.append(" keep the share outside, whatever p is");
+      box.addEventListener("change", () => this.set({ locked: box.checked }));
+      this.sliders.lock = { row: lock, show: () => { box.checked = this.state.locked; } };
+
+      this.modes = ["move", "draw", "erase"].map((mode) => make("button", { type: "button", textContent: mode, onclick: () => this.use(mode) }, tools));
+      this.use = (mode) => { this.plane.mode = mode; this.modes.forEach((button) => button.setAttribute("aria-pressed", button.textContent === mode)); };
+      this.use("move");
+      const label = make("label", { textContent: "points " }, tools);
+      this.chooser = make("select", {}, label);
+      for (const name of Object.keys(this.sets)) make("option", { value: name, textContent: name }, this.chooser);
+      this.chooser.addEventListener("change", () => { this.load(this.chooser.value); this.use(this.chooser.value in FEW ? "draw" : "move"); this.solve(true); });
+      make("button", { type: "button", textContent: "start again", onclick: () => this.act("reset") }, tools);
+    }
+
+    // Points into the plane, and the kernel's width that belongs to them.
+    load(name) {
+      const isKnown = name in this.sets;
+      if (isKnown) { this.name = name; this.chooser.value = name; }
+      this.put(isKnown ? this.sets[name] : this.data.grid.points);
+    }
+    put(points) {
+      this.plane.load(points);
+      this.gamma = lpsvdd.halfMeanDistanceGamma(points);
+      this.version = (this.version ?? 0) + 1;
+      this.start = null;
+    }
+
+    enter(step) {
+      const before = this.step, ownPoints = (name) => name && name !== "grid" && name !== "own";
+      if (ownPoints(before) && !ownPoints(step)) this.kept = this.plane.points;
+      this.step = step;
+      if (step === "grid") this.load("grid");
+      else if (step === "own") this.table.show();
+      else if (!ownPoints(before) && this.kept) this.put(this.kept);
+      for (const section of this.sections) section.hidden = section.dataset.step !== step;
+      for (const tab of this.tabs.children) {
+        const isHere = tab.id === `tab-${step}`;
+        tab.setAttribute("aria-selected", isHere);
+        tab.tabIndex = isHere ? 0 : -1;
+      }
+      this.section = this.sections.find((section) => section.dataset.step === step);
+      this.chooser.parentElement.hidden = step === "grid";
+      this.set(JSON.parse(this.section.dataset.set), true);
+    }
+
+    act(what) {
+      const { plane } = this;
+      if (what === "pull") {
+        const mean = [0, 1].map((k) => plane.points.reduce((sum, x) => sum + x[k], 0) / plane.points.length);
+        const far = plane.points.map((x) => Math.hypot(x[0] - mean[0], x[1] - mean[1])), i = far.indexOf(Math.max(...far));
+        const way = 0.45 * (plane.high[0] - plane.low[0]) / far[i];
+        plane.points[i] = plane.within(mean.map((m, k) => m + (plane.points[i][k] - m) * Math.max(way, 1)));
+        plane.chosen = i;
+        plane.changed(true);
+      } else if (what === "reset") {
+        if (this.step === "own" && this.table.rows) this.table.clear();
+        this.load(this.step === "grid" ? "grid" : this.name);
+        this.solve(true);
+      } else if (what === "ring") { this.load("a ring"); this.solve(true); }
+      else if (what === "example") this.table.read(this.data.example.text, "example");
+      else if (this.best?.[what.slice(5)]) { const { p, c } = this.best[what.slice(5)]; this.set({ p, c }); }
+    }
+
+    set(changes, isNew = false) {
+      Object.assign(this.state, changes);
+      if (isNew || "which" in changes || "mean" in changes) this.best = this.judged = null;
+      const shown = this.section.dataset.controls.split(" ");
+      for (const [name, { row, show }] of Object.entries(this.sliders)) {
+        row.hidden = !shown.includes(name) || (name === "c" && this.state.locked) || (name === "share" && !this.state.locked);
+        show(this.state[name]);
+      }
+      for (const button of this.section.querySelectorAll("button[data-set]")) {
+        button.setAttribute("aria-pressed", Object.entries(JSON.parse(button.dataset.set)).every(([key, value]) => this.state[key] === value));
+      }
+      this.start = null;
+      this.solve(true);
+    }
+
+    solve(isDone) {
+      if (this.step === "own" && this.table.rows) { this.table.fit(); return; }
+      const { p, share, c, width, locked, hard, kernel } = this.state, { points } = this.plane;
+      const gamma = kernel === "linear" ? "linear" : this.gamma / width ** 2, K = lpsvdd.gram(points, gamma);
+      const model = hard ? lpsvdd.hardBall(K) : locked ? lpsvdd.atShare(K, p, share, this.start) : lpsvdd.atCost(K, p, c);
+      this.start = isDone ? null : Math.log(model.c);
+      Object.assign(this, { K, model, gammaNow: gamma, ghost: this.step === "exponent" && !isDone ? this.ghost : null });
+      this.show();
+      clearTimeout(this.timer);
+      if (this.step === "exponent" && isDone) this.timer = setTimeout(() => this.findGhost(), PATIENCE);
+      if (this.step === "grid" && isDone) this.judge();
+    }
+
+    // The l1 balls of these points and width are solved once.
+    findGhost() {
+      const key = `${this.version} ${this.gammaNow}`;
+      if (this.family?.key !== key) this.family = { key, all: lpsvdd.familyOfOne(this.K) };
+      this.ghost = lpsvdd.nearestOne(this.K, this.model, this.family.all);
+      this.show();
+    }
+
+    // The cells of both methods, a few at a time so that the page stays alive; l1 first.
+    judge() {
+      const key = `${this.version} ${this.gammaNow} ${this.state.which} ${this.state.mean}`;
+      if (this.judged?.key === key) { this.show(); return; }
+      const { points } = this.plane, { K, gammaNow } = this, { judges } = this.data.grid, families = { one: [], lp: [] };
+      const cells = lpsvdd.cells(K, this.data.grid, this.state.which);
+      if (this.state.which === "grid" && this.state.mean) cells.one.push({ p: 1, c: 1 / points.length });
+      this.judged = { key, families, hard: lpsvdd.hardBall(K) };
+      const work = () => {
+        if (this.judged?.key !== key) return;
+        const until = performance.now() + SLICE;
+        for (const name of ["one", "lp"]) {
+          while (families[name].length < cells[name].length && performance.now() < until) {
+            families[name].push(lpsvdd.judged(points, K, gammaNow, cells[name][families[name].length], judges));
+          }
+        }
+        if (families.lp.length < cells.lp.length) { setTimeout(work, 0); return; }
+        const isFirst = !this.best;
+        this.best = { one: lpsvdd.chosen(families.one), lp: lpsvdd.chosen(families.lp) };
+        if (isFirst) this.act("best-one"); else this.show();
+      };
+      setTimeout(work, 0);
+    }
+
+    show() {
+      const { model, plane, figure, step } = this, isGrid = step === "grid";
+      plane.show({ model, gamma: this.gammaNow, ghost: this.ghost, judges: isGrid ? this.data.grid.judges : null,
+        isShaded: this.gammaNow !== "linear", hasBands: true, isEditable: true });
+      this.say(model);
+      const read = (name, text) => { figure.querySelector(`[data-reading=${name}]`).textContent = minus(text); };
+      if (step === "exponent") {
+        const { ghost } = this, crowd = model.reached ? "" : " Too many points touch this ball for so small a share: the line is drawn a little outside it.";
+        lpsvdd.showTilt(figure.querySelector(".panel.tilt"), { model, ghost, hard: this.family?.all[0] ?? model });
+        read("ghost", ghost ? `Its share outside is ${Math.round(100 * ghost.share)} %, its centre ${(100 * ghost.apart).toFixed(1)} % of the way between the two ends apart, and the two scores rank the plane alike to ${this.alike().toFixed(3)} (rank correlation; 1 is the same order).${crowd}` : "Looking for it …");
+      }
+      if (isGrid) {
+        const { families, hard } = this.judged ?? {}, { best } = this;
+        if (best) lpsvdd.showCells(figure.querySelector(".panel.cells"), { families, hard, best, shown: model });
+        read("scores", best ? `ℓ1 ${best.one.test.toFixed(1)}, ℓp ${best.lp.test.toFixed(1)}, ℓp minus ℓ1 ${signed(best.lp.test - best.one.test)} (AUC).` : "Solving every cell …");
+        figure.querySelector(".panel.cells").setAttribute("aria-label", "AUC of every cell between kernel mean and hard ball; the chosen ones have a ring.");
+      }
+    }
+
+    // Rank correlation of two models over the plane.
+    alike() {
+      const { low, high, points } = this.plane, axis = (k) => Array.from({ length: 30 }, (_, i) => low[k] + i / 29 * (high[k] - low[k]));
+      const scores = (model) => lpsvdd.distanceGrid(points, model, this.gammaNow, axis(0), axis(1));
+      return lpsvdd.rankCorrelation(scores(this.model), scores(this.ghost));
+    }
+
+    say({ n, inside, surface, outside, converged, gap, radiusSq }) {
+      const isEmpty = radiusSq <= 0 ? " R² is not positive: nothing is inside, and only the order of the scores counts." : "";
+      this.summary.replaceChildren(`${n} points: ${inside} inside, ${surface} on the boundary, ${outside} outside.${isEmpty} `);
+      make("span", { className: "certificate", textContent: converged ? `Certified: the best ball there is costs at most ${power(gap)} less.` : "Not certified." , title: "Relative duality gap: price of this ball less a lower bound for every ball, divided by one plus the price." }, this.summary);
+    }
+  }
+
+  Object.assign(lpsvdd, { make, minus });
+  document.addEventListener("DOMContentLoaded", () => document.querySelectorAll("figure.explorable").forEach((figure) => new Explorable(figure)));
+})();
