@@ -10,7 +10,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 export MKL_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test test-slow test-all test-cores mutants minimum lint book quick check-book pdf lab bench fuzz reproduce reproduce-quick claims data clean distclean
+.PHONY: help setup test test-slow test-all test-cores mutants minimum lint book quick check-book pdf lab bench fuzz reproduce reproduce-quick claims article archive codecheck data clean distclean
 
 help: ## This table
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -100,11 +100,20 @@ reproduce-quick: $(READY) ## The same for three small data sets and five splits 
 claims: $(READY) ## Recompute every verdict of the ledger; fails if one no longer follows
 	$(RUN) -m replication claims --check
 
+article: $(READY) ## The article as PDF, _build/article/article.pdf
+	$(RUN) -m replication article
+
+archive: $(READY) ## One deposit of this commit: source, results, article, book if built, metadata
+	$(RUN) -m replication archive
+
+codecheck: $(READY) ## Make a part of the results again, compare, print a certificate (minutes)
+	$(RUN) -m replication codecheck
+
 data: $(READY) ## Verify the data sets against their checksums
 	$(RUN) -m lpsvdd.cli data check
 
 clean: ## Remove what was built; .venv stays
-	rm -rf _build book.pdf book/notebooks/*.ipynb .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf _build book.pdf book/notebooks/*.ipynb book/figures .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find lpsvdd replication tests scripts -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean ## Remove .venv too

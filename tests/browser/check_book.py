@@ -26,6 +26,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlparse
 
+import explorable
 from chrome import Page, open_pages
 from reading import check_reading
 
@@ -86,6 +87,8 @@ async def check_sliders(page: Page) -> list[tuple[str, str]]:
     for index in range(count):
         slider = f"document.querySelectorAll('article input[type=range]')[{index}]"
         drawing = f"{slider}.closest('figure, .widget').querySelector('svg').innerHTML"
+        if not await page.evaluate(f"{slider}.getClientRects().length"):
+            continue  # of another step of the explorable, which has its own check
         before = await page.evaluate(f"{slider}.focus(), {drawing}")
         await page.press("ArrowRight")
         if before == await page.evaluate(drawing):
@@ -204,18 +207,7 @@ FAULTY = """<!DOCTYPE html>
 <p style="overflow:hidden">
 <mjx-container style="display:inline-block;width:700px">x</mjx-container></p>
 <p style="color:#999" tabindex="3">grey on white</p>
-<img src="tiny.svg" alt="tiny letters" style="width:300px">
-<figure class="boundary" id="dead"></figure>
-<figure class="boundary" id="wrong"><div class="plane"><svg><circle data-index="0" cx="1" cy="1"/>
-<circle data-index="1" cx="1" cy="1" r="1"/></svg></div>
-<input id="boundary-p"><input id="boundary-c"></figure>
-<script>globalThis.lpsvdd = { halfMeanDistanceGamma: () => 1 };
-let calls = 0;
-const state = () => ({ n: 3, inside: 1, surface: 0, outside: ++calls > 1 ? 2 : 1,
-  support: calls > 1 ? 2 : 1, converged: calls < 2 });
-document.querySelector("#wrong").lpsvdd = { data: { ps: [1, 2], cs: [1], sets: { a: [[0, 0]] },
-  checks: [{ p: 1, c: 1, radius_sq: 0, alpha: [1] }] }, state,
-  solve: () => ({ converged: true, radiusSq: 1, alpha: [1] }) };</script></article></body></html>"""
+<img src="tiny.svg" alt="tiny letters" style="width:300px"></article></body></html>"""
 TINY_LETTERS = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 600 9">'
     '<g transform="scale(0.07 -0.07)"/></svg>'
@@ -240,14 +232,8 @@ EXPECTED = {
     "faint caption",
     "hairline caption",
     "small letters on a phone",
-    "widget did not start",
-    "widget disagrees with the package",
-    "widget counts do not add up",
-    "widget not certified",
     "faint text",
     "tab order changed",
-    "widget ignores keys",
-    "widget ignores touch",
 }
 
 
@@ -259,10 +245,13 @@ async def self_test() -> int:
         (path.parent / "tiny.svg").write_text(TINY_LETTERS, encoding="utf-8")
         async with open_pages(1) as (page,):
             found = {kind for kind, _ in await check_page(page, path, {path: Anchors(path)})}
+            missed = await explorable.self_test(page)
     for kind in sorted(EXPECTED - found):
         print(f"self-test: the check did not notice a planted fault of kind “{kind}”")
     print(f"self-test: {len(EXPECTED & found)} of {len(EXPECTED)} planted faults noticed")
-    return len(EXPECTED - found)
+    for kind in missed:
+        print(f"self-test of the explorable: {kind}")
+    return len(EXPECTED - found) + len(missed)
 
 
 def main() -> int:

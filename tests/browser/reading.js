@@ -54,7 +54,7 @@
     const [one, other] = [luminance(parse(getComputedStyle(node).color)), luminance(behind(node))].sort((a, b) => b - a);
     return (one + 0.05) / (other + 0.05);
   };
-  const captions = "figcaption, caption, figcaption .caption-text, .boundary .legend, .boundary .summary";
+  const captions = "figcaption, caption, figcaption .caption-text, .explorable .summary";
   for (const caption of document.querySelectorAll(captions)) {
     if (!caption.textContent.trim() || !caption.getClientRects().length) continue;
     const style = getComputedStyle(caption), contrast = contrastOf(caption);

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlparse
 
+from explorable import check_explorable
+
 HERE = Path(__file__).parent
-READING, SIZES, WIDGET = (
-    (HERE / f"{name}.js").read_text() for name in ("reading", "figure_sizes", "widget")
-)
+READING, SIZES = ((HERE / f"{name}.js").read_text() for name in ("reading", "figure_sizes"))
 OPEN = "document.querySelectorAll('article details').forEach((box) => { box.open = true; })"
 DESK, WIDE_DESK, PHONE = (1000, 900), (1280, 900), (390, 844)
 """From 1200 px on the contents stand beside the page, which makes its column narrower again."""
@@ -48,5 +48,6 @@ async def check_reading(page: Any) -> list[Problem]:
         size = letter_size(path.read_text(encoding="utf-8"), width)
         if size is not None and size < SMALLEST_LETTER:
             problems.append(("small letters on a phone", f"{size:.1f} px in {path.name[:12]}"))
-    problems += [tuple(found) for found in await page.evaluate(WIDGET)]
+    problems += await check_explorable(page)
+    await page.resize(*PHONE)
     return problems

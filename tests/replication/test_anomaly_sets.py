@@ -13,8 +13,7 @@ from typer.testing import CliRunner
 from replication import anomaly_sets
 from replication.cli import build
 from replication.statistics import cluster_of
-from replication.studies import STUDIES, novelty
-from replication.studies import anomaly as study
+from replication.studies import novelty
 
 
 def lines(sizes, columns=2, values=200, mark=""):
@@ -154,19 +153,6 @@ def test_the_command_says_in_one_line_what_is_missing(monkeypatch, tmp_path, nam
         done = CliRunner().invoke(build(), words + more)
         assert done.exit_code == 1 and "Traceback" not in done.output
         assert said in " ".join(done.output.split())
-
-
-def test_both_collections_share_their_jobs(wheel):
-    jobs = {"anomaly_fresh": study.anomaly, "anomaly_fresh_criteria": study.anomaly_criteria}
-    for name, job in jobs.items():
-        assert STUDIES[name].job is job and len(STUDIES[name].names) == 29
-    assert STUDIES["anomaly"].names == tuple(one.name for one in anomaly_sets.ADBENCH)
-    anomaly_sets.use(wheel)
-    (task,) = novelty.tasks(["three-smallest"], 1)
-    data = novelty.split(task)
-    assert data.train.shape == (70, 2) and (data.y == -1).sum() == 20
-    rows = STUDIES["anomaly_fresh"].job(task)
-    assert {row["dataset"] for row in rows} == {"three-smallest"} and rows[0]["auc"] > 90.0
 
 
 # -- files of ADBench ------------------------------------------------------------------------------

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from outside import certified
 from typer.testing import CliRunner
 
 from replication import findings, printed
@@ -30,14 +29,13 @@ from replication.findings import (
     all_findings,
     bound,
     boundaries,
-    mathematics,
     read,
     rerun_claims,
 )
 from replication.findings import printed as consistency
 
 ROOT = Path(__file__).resolve().parents[2]
-PLAIN_LEFT = re.compile(r"[\^_√Σ½²₁₂κγζαυΔ]")  # must not be left outside a formula
+PLAIN_LEFT = re.compile(r"[\^_√Σ½²₁₂κγζαηΔ]")  # must not be left outside a formula
 LEDGER = read_ledger(ROOT / "claims.yml")
 FINDINGS = all_findings()
 
@@ -210,6 +208,7 @@ OTHER_TABLES = {
     "decisions": [("decisions", fill("empty", False))],
     "weighting": [("weighted_exponents", flat)],
     "openset": [("openset_digits", shift("method", "spheres", 20.0))],
+    "deep": [("deep", shift("method", "ball", -20.0))],
     "density": [("density_weights", fill("equal", 1.0))],
     "weight": [("negative_weight", fill("with_weight", 0))],
     "outlier_gain": [("negative_contest", shift("method", "lp with negatives", 60.0))],
@@ -310,13 +309,6 @@ def test_other_inputs_other_verdict(name, monkeypatch):
     assert FINDINGS[name](**claim.arguments).verdict != claim.verdict
 
 
-def test_an_extension_counts_as_measured_once_it_has_a_table(monkeypatch, tmp_path):
-    claim = _claim("not_built")
-    monkeypatch.setenv("LPSVDD_RESULTS", str(tmp_path))
-    (tmp_path / "deep.csv").write_text("x\n")
-    assert FINDINGS["not_built"](**claim.arguments).verdict != claim.verdict
-
-
 def test_readings_that_change_nothing_hold(changed):
     def same(table: pd.DataFrame) -> None:
         table["auc"] = table["trial"] + 50.0
@@ -327,19 +319,8 @@ def test_readings_that_change_nothing_hold(changed):
 
 
 def test_every_finding_behind_a_claim_has_an_input_that_breaks_it():
-    broken = {*OTHER_ARGUMENTS, *OTHER_TABLES, *OTHER_INPUTS, "not_built", "reading"}
+    broken = {*OTHER_ARGUMENTS, *OTHER_TABLES, *OTHER_INPUTS, "reading"}
     assert broken == {claim.finding for claim in LEDGER}
-
-
-def test_joint_form_effect_is_half_the_cost():
-    """Solve the printed joint dual by CVXPY: its multipliers are those of the costs c/2."""
-    from lpsvdd.solver import solve
-    from replication.joint import solve_joint
-
-    K, y = mathematics.example(n=20, negatives=5)
-    joint = certified(solve_joint, K, y, 2.0, 0.2, judged_at=0.1, factor="printed")
-    np.testing.assert_allclose(joint.alpha, solve(K, y, p=2.0, c=0.1).alpha, atol=1e-5)
-    assert np.abs(joint.alpha - solve(K, y, p=2.0, c=0.2).alpha).max() > 1e-3
 
 
 def test_command_line_lists_checks_and_fails_on_an_unknown_id(monkeypatch):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,6 +15,8 @@ import pandas as pd
 import pytest
 
 from lpsvdd.bounds import sample_size
+from replication import results
+from replication.claims import judge, read_ledger
 from replication.evidence import compare, decision_table
 from replication.findings import (
     FINDINGS,
@@ -114,7 +117,9 @@ def test_every_quote_of_the_book_is_a_fact(root):
 
 
 def test_every_finding_is_a_claim_s_or_quoted(root):
-    quoted = {q["name"].split(".")[0] for _, text in pages(root) for q in QUOTE.finditer(text)}
+    texts = [text for _, text in pages(root)]
+    texts.append((root / "article" / "article.typ").read_text(encoding="utf-8"))
+    quoted = {q["name"].split(".")[0] for text in texts for q in QUOTE.finditer(text)}
     claimed = set(re.findall(r"(?m)^  finding: (\w+)", (root / "claims.yml").read_text()))
     assert set(all_findings()) - quoted - claimed == set()
 
@@ -282,6 +287,16 @@ def test_an_exception_must_pass_under_every_way_with_ties() -> None:
     assert len(per_set.per_set(rows, better).facts["above"]) == 1
     better.loc[chosen, "auc_last"] -= 9.0
     assert per_set.per_set(rows, better).facts["above"] == []
+
+
+@pytest.mark.parametrize("kept", [["D7"], ["D13"], ["D1", "D2", "D7"], ["D3", "D9", "D13"]])
+def test_any_set_may_be_left_out_of_the_comparison_set_by_set(kept) -> None:
+    rows, extreme = (
+        t[t["dataset"].isin(kept)] for t in map(read, ("common_range", "extreme_sets"))
+    )
+    found = per_set.per_set(rows, extreme)
+    assert set(found.facts) == set(per_set.per_set().facts) and len(found.table) == len(kept)
+    assert found.facts["d3_shared"] is None or "D3" in kept
 
 
 def test_the_word_of_one_rule_follows_the_interval() -> None:
@@ -515,3 +530,43 @@ def test_grids_of_the_notebook_replace_only_those_of_lp():
     assert [cell["p"] for cell in own["lp-SVDD-"].grid] == [1.0, 1.5]
     assert all(cell["C_neg"] == 0.1 for cell in own["lp-SVDD-"].grid)
     assert own["l2-SVDD-"] == {m.name: m for m in paper("negatives")}["l2-SVDD-"]
+
+
+def test_the_answer_on_weights_follows_its_rule():
+    rows = read("weights_range")
+    assert same_range.weights_alone(rows).facts["answer"] == "not decided"
+    own = rows["method"].str.contains("own, p = 1, shares")
+    lifted = rows.assign(auc=rows["auc"] + 5.0 * own)
+    assert same_range.weights_alone(lifted).facts["answer"] == "the weights"
+    none = rows[rows["method"] == "none, p = 1, shares"].set_index(["dataset", "trial"])["auc"]
+    base = none.reindex(pd.MultiIndex.from_frame(rows[["dataset", "trial"]])).to_numpy()
+    alike = rows.assign(auc=rows["auc"].where(~own, base))
+    assert same_range.weights_alone(alike).facts["answer"] == "the range"
+    higher = rows["method"].str.contains("own, p = 2, shares")
+    better = rows.assign(auc=rows["auc"] + 5.0 * higher)
+    assert same_range.weights_alone(better).facts["p_adds"] == 3
+
+
+def test_no_verdict_on_the_tables_hangs_on_ties(monkeypatch):
+    rows = read("tied_tables")
+    assert conditions.ties(rows).facts["hangs"] == 0
+    assert conditions.ties(rows.assign(auc_first=rows["auc"] - 1.0)).facts["hangs"] == 16
+    ledger = [
+        claim
+        for claim in read_ledger(Path(__file__).parents[2] / "claims.yml")
+        if claim.finding.startswith("rerun_") or claim.finding == "who_uses_outliers"
+    ]
+    assert len(ledger) > 15
+    stored = results.read
+
+    def verdicts(column):
+        def with_ties(name):
+            if name not in ("pure", "negatives"):
+                return stored(name)
+            part = rows[rows["setting"] == name]
+            return part.assign(auc=part[column])
+
+        monkeypatch.setattr(results, "read", with_ties)
+        return {claim.id: judge(claim).verdict for claim in ledger}
+
+    assert verdicts("auc") == verdicts("auc_first") == verdicts("auc_last")

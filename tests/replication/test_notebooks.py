@@ -240,37 +240,6 @@ def test_profiles_name_existing_notebooks_and_parameters():
             assert notebooks.check_parameters(by_name[name], values)
 
 
-def test_maps_of_the_reproduction_page(tmp_path, monkeypatch):
-    """Times, figures and changed parameters come from the executed notebook; runs from results."""
-    monkeypatch.syspath_prepend(str(ROOT / "book" / "_ext"))
-    from run_tables import duration, notebook_rows, run_rows
-
-    assert [duration(s) for s in (0.2, 59.6, 125, 9000, None)] == [
-        "1 s", "60 s", "2 min", "2.5 h", "not recorded",
-    ]  # fmt: skip
-    cell = {"metadata": {"mystnb": {"figure": {"name": "fig-one"}}}}
-    run_data = {"duration": 7.2, "parameters": {"n": 2}}
-    executed = tmp_path / "book" / "notebooks"
-    for name in ("one", "absent"):
-        content = {"cells": [cell, {"metadata": {}}], "metadata": {"papermill": run_data}}
-        for folder in (tmp_path / "notebooks", executed):
-            folder.mkdir(parents=True, exist_ok=True)
-            (folder / f"{name}.ipynb").write_text(json.dumps(content))
-    (line,) = notebook_rows(executed, {"notebooks/one"})
-    assert "`notebooks/one`" in line and "| 7 s | {numref}`fig-one` | n |" in line
-    (tmp_path / "a.csv").write_text("started,cpu\n2026-01-02T00:00Z,X\n")
-    (tmp_path / "b.csv").write_text("x\n1\n2\n")
-    record = {
-        "date": "2026-01-03", "git_commit": "abcdef0123456", "wall_seconds": 70,
-        "processor": "P", "cores": 2,
-    }  # fmt: skip
-    (tmp_path / "b.provenance.json").write_text(json.dumps(record))
-    assert list(run_rows(tmp_path)) == [
-        "| `a` | 1 | 2026\u201101\u201102 | – | – | X |",
-        "| `b` | 2 | 2026\u201101\u201103 | `abcdef012` | 70 s | P, 2 cores |",
-    ]
-
-
 def test_the_page_on_reproduction_states_the_tolerance_in_force():
     from replication import experiment as experiments
 

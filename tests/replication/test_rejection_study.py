@@ -26,15 +26,6 @@ def test_exact_risks_agree_with_fresh_points(name, p):
     assert exact == pytest.approx(np.mean(model.predict(Z) < 0), abs=0.015)
 
 
-def test_shared_kernel_values_give_the_same_share():
-    population = POPULATIONS["clusters"]
-    rng = np.random.default_rng(1)
-    X, Z = population.draw(rng, 40), population.draw(rng, 500)
-    model = fit(X, p=1.5, C=0.2, **population.kernel)
-    Kz = rejection.kernel_matrix(Z, X, **population.kernel)
-    assert true_risk(model, population, None, Kz) == true_risk(model, population, Z)
-
-
 def test_the_lattice_holds_all_its_mass():
     atoms, probabilities = rejection._lattice()
     assert probabilities.sum() == pytest.approx(1.0, abs=1e-12)
@@ -49,12 +40,6 @@ def test_clopper_pearson_is_the_inverse_of_the_binomial_tails():
     assert binom.cdf(7, 50, high) == pytest.approx(0.025)
     assert rejection_compare.clopper_pearson(0, 20, 0.9)[0] == 0.0
     assert rejection_compare.clopper_pearson(20, 20, 0.9)[1] == 1.0
-
-
-def test_the_searched_cost_leaves_the_share_outside():
-    X = POPULATIONS["Gaussian"].draw(np.random.default_rng(3), 100)
-    model = rejection._with_share(X, 0.2, p=2.0, gamma=0.3)
-    assert np.mean(model.predict(X) < 0) == pytest.approx(0.2, abs=0.02)
 
 
 def test_a_light_run_has_a_row_for_each_cell(monkeypatch):

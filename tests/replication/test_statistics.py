@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from scikit_posthocs import posthoc_nemenyi_friedman
 
 from replication import printed
 from replication.evidence import compare_over_sets, order_probability, rank_places, signed_rank
 from replication.findings import read
-from replication.per_set import effects
+from replication.findings.per_set import effects
 from replication.statistics import (
     calibrated_quantile,
     cluster_interval,
@@ -21,7 +20,6 @@ from replication.statistics import (
     mean_matrix,
     paired_differences,
     ranks,
-    wilcoxon_holm,
 )
 from replication.studies import intervals
 
@@ -37,11 +35,6 @@ def perfect() -> pd.DataFrame:
 def test_ranks_share_ties() -> None:
     table = pd.DataFrame({"a": [90.0, 80.0], "b": [90.0, 85.0], "c": [70.0, 60.0]})
     assert ranks(table).to_numpy().tolist() == [[1.5, 1.5, 3.0], [2.0, 1.0, 3.0]]
-
-
-def test_missing_values_are_refused() -> None:
-    with pytest.raises(ValueError, match="missing values"):
-        ranks(pd.DataFrame({"a": [1.0], "b": [np.nan]}))
 
 
 def test_friedman_of_a_constant_order(perfect: pd.DataFrame) -> None:
@@ -73,32 +66,6 @@ def test_critical_difference_of_demsar() -> None:
     assert critical_difference(4, 14) == pytest.approx(1.25, abs=0.005)
 
 
-def test_nemenyi_agrees_with_the_critical_difference() -> None:
-    table = printed.printed_matrix("pure")
-    means, p_values = ranks(table).mean(), posthoc_nemenyi_friedman(table)
-    limit = critical_difference(table.shape[1], table.shape[0])
-    for first in table:
-        for second in table:
-            apart = abs(means[first] - means[second]) > limit
-            assert apart == (p_values.loc[first, second] < 0.05)
-
-
-def test_wilcoxon_holm_is_at_least_the_single_test(perfect: pd.DataFrame) -> None:
-    found = wilcoxon_holm(perfect)
-    assert list(found.index) == ["a", "b", "c"]
-    # ten positive differences: two-sided p = 2 / 2^10, times three comparisons
-    assert found.loc["a", "b"] == pytest.approx(3 * 2 / 2**10)
-
-
-def test_interval_covers_and_counts() -> None:
-    found = mean_interval(np.array([1.0, 2.0, 3.0, -1.0, 0.0]))
-    assert found.mean == pytest.approx(1.0)
-    assert found.low < 1.0 < found.high
-    assert (found.n, found.wins, found.losses) == (5, 3, 1)
-    constant = mean_interval(np.full(4, 0.5))
-    assert constant.low == constant.mean == constant.high == 0.5
-
-
 @pytest.mark.parametrize("level, quantile", [(0.95, 1.960), (0.90, 1.645), (0.5, 0.674)])
 def test_interval_has_the_width_that_its_level_asks_for(level: float, quantile: float) -> None:
     """For many differences Student's interval is the normal approximation."""
@@ -128,15 +95,6 @@ def test_paired_differences_per_data_set_and_over_all() -> None:
     assert mean_matrix(rows).loc["D1", "a"] == pytest.approx(63.0)
     with pytest.raises(ValueError, match="'c' is not in the table"):
         paired_differences(rows, "a", "c")
-
-
-def test_printed_tables_are_complete() -> None:
-    for setting, count in (("pure", 9), ("negatives", 7)):
-        table = printed.printed_matrix(setting)
-        assert list(table.index) == [f"D{i}" for i in range(1, 21)]
-        assert table.shape == (20, count) and table.notna().all().all()
-    with pytest.raises(ValueError, match="expected 'pure'"):
-        printed.printed_auc("other")
 
 
 def _values(**by_set: float) -> pd.Series:
@@ -204,8 +162,8 @@ def test_effects_are_shrunk_as_far_as_their_noise_asks() -> None:
     table = apart.table
     pulled = (table["observed"] - table["mean"]) / (table["observed"] - apart.mean)
     assert pulled["X0"] < pulled["X9"] < 1.0  # what is known better moves less
-    with pytest.raises(ValueError, match="two data sets"):
-        effects(draw({}).loc[["X0"]])
+    alone = effects(draw({}).loc[["X0"]])
+    assert alone.freedom == 0 and alone.table["mean"].equals(alone.table["observed"])
 
 
 @pytest.mark.parametrize(
@@ -265,3 +223,8 @@ def test_places_are_certain_where_methods_are_far_apart_and_open_where_not() -> 
     assert ties[1].tolist() == [1.0, 1.0]
     assert order_probability(_table({"a": 9.0, "b": 0.0}, 0.5), "a", "b", resamples=50) == 1.0
     assert order_probability(_table({"a": 0.0, "b": 0.0}, 0.0), "a", "b", resamples=50) == 0.5
+
+
+def test_missing_values_are_refused() -> None:
+    with pytest.raises(ValueError, match="missing values"):
+        ranks(pd.DataFrame({"a": [1.0], "b": [np.nan]}))

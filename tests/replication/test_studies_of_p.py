@@ -9,9 +9,18 @@ import pandas as pd
 import pytest
 
 from lpsvdd.solver import solve
+from replication.methods.paths import centre_cell
 from replication.paper import COSTS, EXPONENTS
 from replication.protocol import Task
-from replication.studies import STUDIES, conditions, hypotheses, radius_rule, ranges, relabelling
+from replication.studies import (
+    STUDIES,
+    conditions,
+    hypotheses,
+    radius_rule,
+    ranges,
+    relabelling,
+    weights_range,
+)
 from replication.studies.decisions import rates
 from replication.studies.ranges import outside_and_support
 from replication.studies.references import naively_standardised
@@ -42,17 +51,8 @@ def test_forty_cells_reach_from_the_hard_ball_to_the_mean(kernels, p):
     assert all(b <= a + 1e-6 for a, b in zip(radii, radii[1:], strict=False))
 
 
-def test_every_contestant_of_the_common_range_has_forty_cells(kernels):
-    assert ranges.CELLS == 40 == len(EXPONENTS) * len(ranges.FOUR)
-    assert {name: len(cells) for name, cells in ranges.WEIGHTED.items()} == {
-        "P-SVDD": 39,
-        "DW-SVDD": 40,
-        "GL-SVDD": 40,
-    }
+def test_common_range_contains_what_its_names_say(kernels):
     assert len(conditions.forty_cells(kernels)) == 40
-
-
-def test_common_range_contains_what_its_names_say():
     rows = {row["contestant"]: row for row in ranges.common_range(PURE)}
     assert rows["lp, 400 cells"]["auc_val"] >= rows["lp, 40 cells"]["auc_val"]
     assert rows["lp, 400 cells"]["auc_val"] == max(
@@ -158,30 +158,6 @@ def test_l1_without_a_solution_becomes_the_mean_when_the_radius_is_kept():
     assert all(cell.scores is not None for cell in weighted["nonnegative"])
 
 
-def test_density_weights_are_what_their_names_say(kernels):
-    for form in hypotheses.DENSITIES:
-        weight = hypotheses.density_weight(kernels, k=5, form=form)
-        assert weight.shape == (len(kernels.y),) and weight.min() >= 0.0
-    assert hypotheses.density_weight(kernels, 5, "mean one").mean() == pytest.approx(1.0)
-    assert hypotheses.density_weight(kernels, 5, "max/d").min() == pytest.approx(1.0)
-    table = hypotheses.summarise_densities(pd.DataFrame(hypotheses.density_weights(PURE)))
-    assert table["equal"].between(0, 1).all()
-
-
-def test_fixed_costs_have_one_cell_each():
-    rows = {row["contestant"]: row for row in hypotheses.fixed_cost(BOTH)}
-    assert set(rows) == {"lp, tuned", "l2, tuned", *(f"l2, c = {c:g}" for c in COSTS)}
-    best = max(rows[f"l2, c = {c:g}"]["auc_val"] for c in COSTS)
-    assert rows["l2, tuned"]["auc_val"] >= best
-
-
-def test_waveforms_take_the_class_named():
-    tasks = hypotheses.waveform_tasks([], 1)
-    assert len(tasks) == 2 * 3 * hypotheses.DRAWS
-    rows = hypotheses.waveforms(tasks[0])
-    assert [row["target"] for row in rows] == ["0"] * 9
-
-
 def test_every_study_of_p_has_a_plan():
     tables = " ".join(path.read_text(encoding="utf-8") for path in PLANS.glob("*.md"))
     new = set(STUDIES) - {
@@ -234,3 +210,47 @@ def test_a_naive_deviation_blows_a_constant_column_up() -> None:
     assert abs(rows[0, 0]) == pytest.approx(1.0) and abs(rows[0, 1]) < 1e-9
     left = naively_standardised(np.column_stack([np.zeros(5), np.arange(5.0)]), np.ones((1, 2)))
     assert np.linalg.norm(left) == pytest.approx(1.0) and left[0, 0] > 0.5
+
+
+def test_density_weights_are_what_their_names_say(kernels):
+    for form in hypotheses.DENSITIES:
+        weight = hypotheses.density_weight(kernels, k=5, form=form)
+        assert weight.shape == (len(kernels.y),) and weight.min() >= 0.0
+    assert hypotheses.density_weight(kernels, 5, "mean one").mean() == pytest.approx(1.0)
+    assert hypotheses.density_weight(kernels, 5, "max/d").min() == pytest.approx(1.0)
+    table = hypotheses.summarise_densities(pd.DataFrame(hypotheses.density_weights(PURE)))
+    assert table["equal"].between(0, 1).all()
+
+
+def test_fixed_costs_have_one_cell_each():
+    rows = {row["contestant"]: row for row in hypotheses.fixed_cost(BOTH)}
+    assert set(rows) == {"lp, tuned", "l2, tuned", *(f"l2, c = {c:g}" for c in COSTS)}
+    best = max(rows[f"l2, c = {c:g}"]["auc_val"] for c in COSTS)
+    assert rows["l2, tuned"]["auc_val"] >= best
+
+
+def test_waveforms_take_the_class_named():
+    tasks = hypotheses.waveform_tasks([], 1)
+    assert len(tasks) == 2 * 3 * hypotheses.DRAWS
+    rows = hypotheses.waveforms(tasks[0])
+    assert [row["target"] for row in rows] == ["0"] * 9
+
+
+def test_weights_on_other_rows_keep_their_values_and_lose_their_meaning():
+    weights = np.array([0.0, 0.3, 1.0, 0.5])
+    order = np.array([2, 0, 3, 1])
+    assert weights_range.placed(weights, "own", order) is weights
+    permuted = weights_range.placed(weights, "permuted", order)
+    assert permuted.tolist() == [1.0, 0.0, 0.5, 0.3]
+    turned = weights_range.placed(weights, "reversed", order)
+    assert turned.tolist() == [1.0, 0.5, 0.0, 0.3]
+
+
+def test_weighted_cells_lead_to_the_weighted_mean(kernels):
+    weights = np.linspace(0.0, 1.0, len(kernels.y))
+    mean = centre_cell(kernels, weights / weights.sum()).scores
+    for p in (1.0, 5.0):
+        cells = weights_range.share_cells(kernels, weights, p, 8)
+        assert len(cells) == 8
+        off = [np.abs(cell.scores - mean).max() for cell in cells]
+        assert off[-1] < 0.05 * off[0]

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.optimize import brentq
 
 from lpsvdd.kernels import kernel_matrix
 from lpsvdd.solver import Problem, solve
@@ -54,13 +55,19 @@ def test_the_solution_is_the_dearest_variance(K, p):
     np.testing.assert_allclose(n * found.alpha, u, atol=1e-6)
 
 
-def test_the_farthest_point_has_the_largest_weight_and_p_1_caps_it(K):
-    for p in (1.0, *POWERS):
-        found = solve(K, p=p, c=0.1)
-        farthest = found.distances.argmax()
-        assert found.alpha[farthest] == pytest.approx(found.alpha.max(), abs=1e-7)
-        assert found.alpha[farthest] >= 1 / len(K)
-        assert p > 1.0 or found.alpha.max() <= 0.1
+def test_the_farthest_point_has_the_largest_weight_above_p_1(K):
+    """At p = 1 points on the surface are equally far, and may have less than their share."""
+    for p in POWERS:
+        for cost in (1e-3, 0.1, 10.0):
+            found = solve(K, p=p, c=cost)
+            farthest = found.alpha[found.distances.argmax()]
+            assert farthest == pytest.approx(found.alpha.max(), abs=1e-7)
+            assert farthest >= 1 / len(K) - 1e-9
+    outside = solve(K, p=1.0, c=0.1)
+    assert outside.alpha[outside.distances.argmax()] == pytest.approx(0.1)
+    hard = solve(K, p=1.0, c=1.0, tol=1e-12)
+    on_surface = hard.distances > hard.distances.max() - 1e-10
+    assert hard.alpha[on_surface].min() < 0.1 / len(K)
 
 
 # -- the ends ----------------------------------------------------------------
@@ -207,6 +214,71 @@ def test_equal_rows_share_at_p_1_and_the_centre_stays():
     assert shared(K, above) is above
 
 
+@pytest.mark.parametrize("p", [1.2, 20.0])
+def test_paths_of_a_kernel_of_low_rank_do_not_meet_at_equal_tilt(p):
+    """Five points of a circle have many multipliers: p = 2 ends at those of the smallest tilt."""
+    angle = np.radians([90, 190, 350, 10, 170])
+    X = np.vstack([np.c_[np.cos(angle), np.sin(angle)], [[0.0, -0.5]]])
+    K = X @ X.T
+    end, two = Path(K, p).at(math.log(1e-7)), Path(K, 2.0).at(math.log(1e-7))
+    assert max(length(K, end.alpha), length(K, two.alpha)) < 1e-4  # both centres: the origin
+    assert end.tilt > 1.03 * two.tilt
+    here, _ = Path(K, p).matched(0.9999 * two.tilt, Shape.of(K).sigma)
+    assert length(K, here.alpha) > 0.05 * length(K, np.full(6, 1 / 6))  # still on its way
+
+
+def test_copies_share_their_weight_and_the_tilt_of_the_hard_ball_is_the_same():
+    X = np.repeat(np.random.default_rng(1).normal(size=(6, 2)), [1, 2, 3, 1, 2, 3], axis=0)
+    K = kernel_matrix(X, gamma=0.5)
+    tilts = [Path(K, p).at(math.log(1e-6)).tilt for p in (1.5, 2.0, 5.0, 20.0)]
+    np.testing.assert_allclose(tilts, tilts[0], rtol=1e-3)
+
+
+# -- unequal costs ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("p", [1.3, 5.0])
+def test_theorems_hold_for_unequal_costs(K, p):
+    """<v> = sum m_i v_i, m_i shares of the costs: the next term and the bound of the middle."""
+    weights = np.random.default_rng(4).uniform(0.2, 3.0, len(K))
+    m = weights / weights.sum()
+    delta = K.diagonal() - 2 * K @ m
+    delta = delta - m @ delta
+    omega = math.sqrt(m @ delta**2)
+    z = delta / omega
+    g = z**2 - 1 - (m @ z**3) * z
+
+    def matched(p, tilt_):
+        def at(log_price):
+            cost = math.exp(log_cost(p, len(K), log_price)) * len(K)
+            return solve(K, p=p, c=cost * m, tol=1e-12)
+
+        start = math.log(omega / math.sqrt(tilt_))
+        root = brentq(lambda x: math.log(at(x).tilt / tilt_), start - 2, start + 2, xtol=1e-8)
+        return at(root), math.exp(root)
+
+    (one, _), (two, price) = matched(p, 1e-3), matched(2.0, 1e-3)
+    predicted = (p - 2) / (2 * (p - 1)) * 1e-3 * g
+    assert np.abs((one.alpha - two.alpha) / m - predicted).max() < 0.15 * np.abs(predicted).max()
+    (one, _), (two, price) = matched(p, 0.5), matched(2.0, 0.5)
+    centred = K - m @ K - (K @ m)[:, None] + m @ K @ m
+    rho = np.linalg.eigvalsh(np.sqrt(m)[:, None] * centred * np.sqrt(m))[-1]
+    lost = variance(K, two.alpha) - variance(K, one.alpha)
+    assert (1 + price / (2 * rho)) * length(K, one.alpha - two.alpha) ** 2 <= lost
+
+
+# -- labelled outliers ----------------------------------------------------------------
+
+
+def test_an_outlier_at_the_mean_is_idle_above_p_1_only():
+    X = np.vstack([np.random.default_rng(5).normal(size=(20, 2)), np.zeros((1, 2))])
+    X[20] = X[:20].mean(axis=0)
+    y = np.r_[np.ones(20), -1.0]
+    K = X @ X.T
+    assert solve(K, y, p=2.0, c=np.full(21, 1e-4)).alpha[20] == 0.0
+    assert solve(K, y, p=1.0, c=np.full(21, 1 / 19)).alpha[20] > 1e-3
+
+
 # -- study and findings ----------------------------------------------------------------
 
 
@@ -226,12 +298,14 @@ def test_a_split_holds_matched_models_the_papers_cells_and_both_ends():
 
 def test_an_exponent_leaves_the_curve_when_its_auc_does():
     rows = read("tilt")
-    assert "5" in tilt.one_curve(rows).facts["on"]
+    facts = tilt.one_curve(rows).facts
+    assert "5" in facts["on"] and "20" in facts["open"] and "6/5" in facts["off"]
     moved = rows["kind"].eq("matched") & rows["p"].eq(5.0)
     for column, step in (("auc", 0.6), ("correlation", -0.02)):
         changed = rows.copy()
         changed.loc[moved, column] += step
-        assert "5" not in tilt.one_curve(changed).facts["on"]
+        facts = tilt.one_curve(changed).facts
+        assert "5" not in facts["on"] and "5" in facts["off"]
     sign = rows["trial"].map({10: 1.0, 11: -1.0, 12: 0.0})  # apart in size, not on average
     changed = rows.assign(auc=rows["auc"] + sign.where(moved, 0.0))
     found = tilt.one_curve(changed).facts

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -76,15 +75,6 @@ def grid_rows(width_effect=3.0, share_effect=0.0, p_effect=1.0, cross=0.0):
     return pd.DataFrame(lines, columns=["dataset", "trial", "p", "nu", "width", "auc"])
 
 
-def test_halves_share_no_set_and_make_up_the_whole():
-    names = pd.Index(NAMES)
-    design, held = tuning.in_half(names, "design"), tuning.in_half(names, "held out")
-    assert set(names[design]) == design_half() and (design ^ held).all()
-    assert tuning.in_half(names, "all").all()
-    with pytest.raises(ValueError, match="half"):
-        tuning.in_half(names, "both")
-
-
 def test_differences_are_paired_and_rules_can_fail():
     rows = contest_rows()
     found = tuning.over(rows, "nearest neighbours", "held out")
@@ -96,20 +86,6 @@ def test_differences_are_paired_and_rules_can_fail():
     assert not tuning.verdicts(contest_rows(svm=5.0))["above OneClassSVM"]
     below = contest_rows(svm=2.0)
     assert not tuning.verdicts(below)["defaults no worse than OneClassSVM"]
-
-
-def test_the_contest_is_ordered():
-    table = tuning.contest(contest_rows())
-    assert table.index[0] in ("LpSVDDCV", "p = 2") and table["all"].is_monotonic_decreasing
-    assert table.loc["LpSVDDCV", tuning.APART] == ""
-    assert table.loc["LpSVDDCV", "seconds"] == 6.0
-    assert tuning.single_fits(contest_rows()).to_numpy() == pytest.approx(12.0)
-
-
-def test_contamination_is_one_column_a_share():
-    table = tuning.contamination(mixed_rows())
-    assert list(table.columns) == ["0 %", "20 %"] and list(table.index) == METHODS
-    assert (table["0 %"] - table["20 %"]).to_numpy() == pytest.approx(10.0)
 
 
 def test_regret_is_what_the_choice_loses():
@@ -144,16 +120,6 @@ def test_shares_of_variance_are_those_of_the_effects():
     assert crossed.loc["width × data set", "without the data set"] > 99.0
     with pytest.raises(ValueError, match="not balanced"):
         tuning.variance_shares(grid_rows().iloc[1:])
-
-
-def test_figures_show_every_line():
-    for narrow in (False, True):
-        figure = tuning.draw_widths(grid_rows())(narrow)
-        assert len(figure.axes[0].lines) == len(tuning.CURVES)
-        plt.close(figure)
-    shown = tuning.contest_intervals(contest_rows(), "held out")
-    assert "LpSVDDCV" not in shown.index and "p = 2" not in shown.index
-    assert shown.loc["nearest neighbours", "low"] > 1.0
 
 
 def test_facts_are_numbers_of_the_tables():

@@ -34,7 +34,7 @@ from replication.wording import (
         (100, "+d", "+100"),
         ("p = 2", "", "p = 2"),
         (None, ".2f", "(not computed)"),
-        (float("nan"), ".1f", "nan"),
+        (float("nan"), ".1f", "(not computed)"),
     ],
 )
 def test_a_number_has_a_true_minus_and_a_zero_no_sign(value, form, text):
@@ -51,6 +51,7 @@ def test_one_none_and_many():
         "no data set", "one data set", "2 data sets", "1,200 data sets",
     ]  # fmt: skip
     assert counted(3, "boundary/boundaries") == "3 boundaries"
+    assert [counted(n, "split") for n in ("1", "10 to 20")] == ["one split", "10 to 20 splits"]
     assert [counted(n, "") for n in (0, 1, 7)] == ["none", "one", "7"]
     assert [listed(names) for names in ([], ["a"], "ab", "abc")] == [
         "none", "a", "a and b", "a, b and c",

@@ -1,0 +1,114 @@
+"""The studies on tables: loader, draws, jobs and findings, on one made-up table."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lpsvdd.preprocessing import shared_rows
+from replication import table_sets
+from replication.anomaly_sets import AnomalyDataError
+from replication.findings import tables as findings
+from replication.studies import tables as study
+
+NAME = "oddbench__Made"
+
+
+@pytest.fixture
+def made(monkeypatch, tmp_path):
+    """A table of 90 training rows, ten of which stand in the test part too, and 80 anomalies."""
+    rng = np.random.default_rng(0)
+    train = rng.normal(size=(90, 3)).astype("<f4")
+    test = np.vstack([train[:10], rng.normal(size=(60, 3)), 3 + rng.normal(size=(80, 3))])
+    arrays = train, test.astype("<f4"), np.repeat([0, 1], [70, 80]).astype("i1")
+    np.savez(tmp_path / f"{NAME}.npz", train=arrays[0], test=arrays[1], y=arrays[2])
+    record = pd.DataFrame(
+        {"name": [NAME], "part": ["judged"], "sha256": [table_sets._content(arrays)]}
+    ).set_index("name", drop=False)
+    monkeypatch.setattr(table_sets, "records", lambda: record)
+    monkeypatch.setenv(table_sets.VARIABLE, str(tmp_path))
+    return tmp_path
+
+
+def test_shared_rows_are_those_equal_in_every_column():
+    train = [[0.0, np.nan], [1.0, 2.0]]
+    assert shared_rows(train, [[-0.0, np.nan], [1.0, 2.0], [1.0, 2.1]]).tolist() == [
+        True, True, False,
+    ]  # fmt: skip
+    with pytest.raises(ValueError, match="columns"):
+        shared_rows(train, [[1.0]])
+
+
+def test_a_draw_never_tests_on_a_training_row_nor_on_a_reserved_anomaly(made):
+    data = study.draw(study.TableTask(NAME))
+    assert data.train.shape == (90, 3) and (data.y == 1).sum() == 60
+    assert not shared_rows(data.train, data.test).any()
+    mixed = study.draw(study.TableTask(NAME, 0, 10))
+    assert len(mixed.train) == 90 and (mixed.y == -1).sum() == 80 - study.RESERVED
+    assert np.allclose(data.train.mean(axis=0), 0.0)
+
+
+def test_another_table_of_that_name_is_refused(made):
+    with np.load(made / f"{NAME}.npz") as held:
+        parts = dict(held)
+    parts["y"] = 1 - parts["y"]
+    np.savez(made / f"{NAME}.npz", **parts)
+    with pytest.raises(AnomalyDataError, match="SHA-256"):
+        table_sets.load(NAME)
+
+
+def test_the_jobs_give_every_detector_width_and_rate(made):
+    contest = pd.DataFrame(study.tables_contest(study.TableTask(NAME)))
+    own = contest[contest["method"] == "LpSVDDCV"]["auc"].iloc[0]
+    grid = findings.widths_of(contest)
+    assert len(grid) == 8 and own in set(grid["auc"])
+    assert findings.fallback(contest, -np.inf).iloc[0] == own
+    default = grid[grid["width"] == "default"]["auc"].iloc[0]
+    assert findings.fallback(contest, np.inf).iloc[0] == default
+    rates = pd.DataFrame(study.tables_rates(study.TableTask(NAME)))
+    at_ten = rates[rates["level"] == 0.1].set_index("method")["rejected"]
+    assert at_ten["LpSVDD"] < 25 < at_ten["LpSVDD, the ball's surface"] + 25
+    rows = study.tables_exponents(study.TableTask(NAME))
+    assert len(rows) == 9 and all(80 < row["auc_2"] <= 100 for row in rows)
+
+
+def test_labels_gain_only_what_the_other_half_confirms():
+    chance = {"2": {"first": 70, "second": 70}, "1": {"first": 75, "second": 65}}
+    real = {"2": {"first": 70, "second": 70}, "1": {"first": 75, "second": 75}}
+    assert study.label_gain(chance) == -2.5 and study.label_gain(real) == 5.0
+
+
+def test_a_design_table_never_judges_and_an_effect_of_p_is_seen():
+    names = [*study.DESIGN[:8], *study.JUDGED[:8]]
+    rows = pd.DataFrame({"dataset": names, "width": "chosen", "share": 0.1, "gain": 0.0,
+                         "rows": 9, "auc_2": 70.0})  # fmt: skip
+    for p in findings.OTHERS:
+        rows[f"auc_{p}"], rows[f"rank_{p}"] = 70.0, 1.0
+    rows.loc[8:, "auc_1"] = 73.0 + 0.01 * np.arange(8)
+    judged = findings.of_part(rows)
+    assert set(judged["dataset"]) == set(study.JUDGED[:8])
+    off = findings.beside_two(findings.at(judged))
+    assert findings.compare_over_sets(off["1"]).state == "higher"
+    assert findings.compare_over_sets(off["5"]).equivalent
+
+
+def test_parts_share_no_cluster_and_hold_what_the_plan_says():
+    found = table_sets.records()
+    parts = {part: set(found["cluster"][found["part"] == part]) for part in ("design", "judged")}
+    assert not parts["design"] & parts["judged"]
+    assert len(study.DESIGN) == 100 and len(study.JUDGED) == 482
+    assert found.loc[[*study.DESIGN, *study.JUDGED], "anomalies"].min() >= 20
+
+
+def test_a_large_difference_is_real_only_if_both_other_draws_have_it():
+    name = study.JUDGED[0]
+
+    def rows(trial, difference):
+        one = {"dataset": name, "trial": trial, "width": "chosen", "share": 0.1, "auc_2": 70.0}
+        return one | {f"auc_{p}": 70.0 for p in findings.OTHERS} | {"auc_1": 70.0 + difference}
+
+    first = pd.DataFrame([rows(0, 3.0)])
+    for other, real in ((1.0, 1), (0.1, 0), (-1.0, 0)):
+        again = pd.DataFrame([rows(1, 1.0), rows(2, other)])
+        assert findings.tables_far(first, again).facts["real"] == real
