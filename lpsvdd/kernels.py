@@ -120,22 +120,26 @@ def kernel_matrix(
     raise ValueError(f"kernel must be one of {KERNELS} or a callable, got {kernel!r}")
 
 
-def rbf_factors(X: np.ndarray, origin: np.ndarray, gamma: float) -> tuple | None:
-    """(L, R) with -gamma ||x_i - z_j||^2 = (L R')_ij: many Gaussian kernel values as one product.
+def rbf_left(X: np.ndarray, origin: np.ndarray, gamma: float) -> np.ndarray | None:
+    """L with -gamma ||x_i - z_j||^2 = (L R')_ij: many Gaussian kernel values as one product.
 
     None where gamma ||x - origin||^2 is so large that the sum would cancel.
     """
-    Z = X - origin
-    squares = np.einsum("ij,ij->i", Z, Z)
-    if gamma * float(squares.max(initial=0.0)) > 1e3:
-        return None
-    ones = np.ones(len(Z))
-    left = np.column_stack([Z, squares, ones])
-    return left, np.column_stack([2.0 * gamma * Z, -gamma * ones, -gamma * squares])
+    d = X.shape[1]
+    left = np.empty((len(X), d + 2))
+    Z = np.subtract(X, origin, out=left[:, :d])
+    np.einsum("ij,ij->i", Z, Z, out=left[:, d])
+    left[:, d + 1] = 1.0
+    return None if gamma * float(left[:, d].max(initial=0.0)) > 1e3 else left
+
+
+def rbf_right(left: np.ndarray, gamma: float) -> np.ndarray:
+    """R of ``rbf_left``, from the L of the other points."""
+    return np.column_stack([2.0 * gamma * left[:, :-2], -gamma * left[:, :-3:-1]])
 
 
 def rbf_product(left: np.ndarray, right: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-    """exp(L R') of ``rbf_factors``; rounding makes no value larger than 1."""
+    """exp(L R') of ``rbf_left`` and ``rbf_right``; rounding makes no value larger than 1."""
     K = np.matmul(left, right.T, out=out)
     np.minimum(K, 0.0, out=K)
     return np.exp(K, out=K)

@@ -32,7 +32,7 @@ from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 from sklearn.cluster import MiniBatchKMeans
 
-from lpsvdd.kernels import kernel_diagonal, kernel_matrix, rbf_factors, rbf_product
+from lpsvdd.kernels import kernel_diagonal, kernel_matrix, rbf_left, rbf_product, rbf_right
 from lpsvdd.solver.blocks import ArrayBlocks, DaskBlocks
 from lpsvdd.solver.features import Coordinates, Features
 from lpsvdd.solver.memory import available_memory
@@ -188,17 +188,19 @@ class Landmarks:
         lower = np.tril(factor[:rank, :rank])
         self.inverse = solve_triangular(lower, np.eye(rank), lower=True)
         self.middle = self.rows.mean(axis=0)
-        self.factors: tuple | None = None
+        self.right: np.ndarray | None = None
         if options.get("kernel", "rbf") == "rbf":
-            self.factors = rbf_factors(self.rows, self.middle, options.get("gamma", 1.0))
+            gamma = options.get("gamma", 1.0)
+            left = rbf_left(self.rows, self.middle, gamma)
+            self.right = None if left is None else rbf_right(left, gamma)
         self.origin = self.kernel(about).mean(axis=0) @ self.inverse.T
 
     def kernel(self, X: np.ndarray) -> np.ndarray:
         """k(x, l_j), of a Gaussian kernel as one product where that has all digits."""
-        if self.factors is not None:
-            factors = rbf_factors(X, self.middle, self.options.get("gamma", 1.0))
-            if factors is not None:
-                return rbf_product(factors[0], self.factors[1])
+        if self.right is not None:
+            left = rbf_left(X, self.middle, self.options.get("gamma", 1.0))
+            if left is not None:
+                return rbf_product(left, self.right)
         return kernel_matrix(X, self.rows, **self.options)
 
     def coordinates(self, X: np.ndarray) -> np.ndarray:

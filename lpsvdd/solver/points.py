@@ -29,7 +29,7 @@ from scipy.linalg.lapack import dpotrf
 from scipy.sparse.linalg import eigsh
 
 from lpsvdd._validation import check_square_kernel
-from lpsvdd.kernels import Kernel, kernel_diagonal, kernel_matrix, rbf_factors, rbf_product
+from lpsvdd.kernels import Kernel, kernel_diagonal, kernel_matrix, rbf_left, rbf_product, rbf_right
 from lpsvdd.solver.features import Features, features_of_matrix
 from lpsvdd.solver.memory import batches, cache_size
 
@@ -178,9 +178,8 @@ class Rows:
         self.raw_diag = kernel_diagonal(X, **self.options)
         self.diag = self.raw_diag
         self.offset: np.ndarray | None = None  # <phi(x_i), m> - <m, m>/2, where the origin is moved
-        self._factors = None
-        if kernel == "rbf":
-            self._factors = rbf_factors(X, X.mean(axis=0), gamma)
+        left = rbf_left(X, X.mean(axis=0), gamma) if kernel == "rbf" else None
+        self._factors = None if left is None else (left, rbf_right(left, gamma))
         self._find_unit()
         self._keep_nothing()
 
