@@ -2,6 +2,7 @@ r"""LpSVDD, the scikit-learn estimator."""
 
 from __future__ import annotations
 
+import math
 import warnings
 
 import numpy as np
@@ -440,8 +441,10 @@ class LpSVDD(KernelOneClass):
             weights = None if given is None else given[targets]
             scores = -self.distance_fit_[targets]
             quantile = weighted_quantile(scores, self.contamination, weights)
-            # The sample that is the quantile is accepted, however its distance is rounded anew.
-            return quantile - ROUNDING * float(np.abs(self.diag_fit_).max())
+            # The sample that is the quantile is accepted, however its distance is rounded anew; the
+            # next one is not, and at p = 1, where many lie on the surface, it may be very near.
+            below = float((quantile - scores[scores < quantile]).min(initial=math.inf))
+            return quantile - min(ROUNDING * float(np.abs(self.diag_fit_).max()), 0.5 * below)
         K, beyond, d = None, np.zeros(len(self.alpha_)), self.distance_fit_
         alpha, points = self._shared_alpha(training), training.points
         rows = np.flatnonzero(alpha)

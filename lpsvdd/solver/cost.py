@@ -108,30 +108,32 @@ def solve_share(
     weight = np.ones(n) if sample_weight is None else check_costs(sample_weight, n)
     search = _Search(Problem(points, y, p=p, c=1.0), weight, check_share(nu), c_neg)
     search.limits = {"tol": tol, "max_iter": max_iter, "report": report}
-    return search.run(polish)
+    search.polish = polish
+    return search.run()
 
 
 class _Search:
     """Solutions at one cost after another, each starting from the one before."""
 
     limits: dict
+    polish = 1  # of the ball that is returned
 
     def __init__(self, problem: Problem, weight: np.ndarray, nu: float, c_neg) -> None:
         self.problem, self.p = problem, problem.p
         self.weight, self.nu, self.c_neg = weight, nu, c_neg
         self.total = float(weight[problem.positive].sum())
 
-    def run(self, polish: int) -> Share:
+    def run(self) -> Share:
         if self.p == 1.0:
             cost = 1.0 / (self.nu * self.total)
-            solution = self.solve_at(math.log(cost), None, polish)
+            solution = self.solve_at(math.log(cost), None, self.polish)
             surface = _Surface(self, solution)
             is_met = not self.problem.has_negatives or surface.n_beyond <= surface.wanted
             radius = solution.radius_sq
             return Share(solution, cost, radius if is_met else surface.radius, is_met)
         log_cost, solution, reached = self._root(*self._first(), self._largest_cost())
-        if polish:
-            solution = self.solve_at(log_cost, solution.alpha, polish)
+        if not reached:
+            solution = self.solve_at(log_cost, solution.alpha, self.polish)
         surface = _Surface(self, solution)
         threshold = surface.within_film if reached else surface.radius
         return Share(solution, math.exp(log_cost), threshold, reached)
@@ -236,13 +238,13 @@ class _Search:
             below = unit * math.floor(log_cost / unit)
             for fraction in sorted((below, below + unit), key=lambda v: abs(v - log_cost)):
                 if max(low, bracket.low) < fraction < min(high, bracket.high):
-                    there = self.solve_at(fraction, solution.alpha, 1)
+                    there = self.solve_at(fraction, solution.alpha, max(self.polish, 1))
                     surface = _Surface(self, there)
                     if surface.is_met:
                         return fraction, there, True
                     bracket.next(fraction, surface.log_cost - fraction)
             unit *= 0.5
-        return log_cost, solution, True
+        return log_cost, self.solve_at(log_cost, solution.alpha, self.polish), True
 
 
 class _Bracket:

@@ -6,12 +6,17 @@ import os
 from pathlib import Path
 
 BLOCK = 500_000  # kernel values held at once: no more than a cache, and memory that is used again
-MOST_KEPT = 250_000_000  # kernel values that a problem may keep: 2 GB
+MOST_KEPT = 250_000_000  # kernel values that a problem may keep: 2 GB,
+KEPT_PER_FEATURE = 2_000_000  # and fewer where they are quickly computed
 
 
-def cache_size() -> int:
-    """Kernel values that may be kept."""
-    return min(MOST_KEPT, available_memory() // 32)  # a quarter of it
+def cache_size(n_features: int) -> int:
+    """Kernel values that may be kept.
+
+    Writing one to memory that is new takes as long as computing it six times from ten features,
+    and as long as computing it once from a hundred.
+    """
+    return min(MOST_KEPT, KEPT_PER_FEATURE * (n_features + 5), available_memory() // 32)
 
 
 def batches(n: int, width: int) -> list[slice]:

@@ -114,6 +114,10 @@ class Gram:
         """The points of some rows."""
         return Gram(self.K[np.ix_(rows, rows)], self.diag[rows], self.spread, self.size)
 
+    def in_single(self, rows: np.ndarray) -> np.ndarray:
+        """K of some rows in single precision."""
+        return self.K[np.ix_(rows, rows)].astype(np.float32)
+
     @cached_property
     def features(self) -> Features:
         """The points as short vectors."""
@@ -227,10 +231,11 @@ class Rows:
 
     def _keep_nothing(self) -> None:
         n = len(self)
-        self._most = min(n, cache_size() // max(n, 1))
+        self._most = min(n, cache_size(self.X.shape[1]) // max(n, 1))
         self._kept, self._n_kept = np.empty((0, n)), 0  # made whole when first used
         self._place = np.full(n, -1)
         self._last = np.zeros(n), np.zeros(n)  # beta and K beta
+        self._single = np.empty(0, dtype=np.float32)
 
     def _keep(self, columns: np.ndarray) -> bool:
         """Whether all these columns are kept now."""
@@ -291,6 +296,16 @@ class Rows:
         else:
             K = self.block(rows, rows)
         return Gram(K, self.diag[rows], self.spread, self.size)
+
+    def in_single(self, rows: np.ndarray) -> np.ndarray:
+        """K of some rows in single precision, in memory that the next call writes to again."""
+        m = len(rows)
+        if len(self._single) < m * m:  # new memory takes longer than what is written there
+            self._single = np.empty(min(m * m * 5 // 4, len(self) ** 2), dtype=np.float32)
+        K = self._single[: m * m].reshape(m, m)
+        for some in batches(m, m):
+            K[some] = self.block(rows[some], rows)
+        return K
 
     def subset(self, rows: np.ndarray) -> Rows:
         """Some of the points as rows of their own, in the same units and about the same origin."""

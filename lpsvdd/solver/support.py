@@ -108,9 +108,7 @@ def _step(problem: Problem, value: Value, preconditioner: _Preconditioner) -> Va
             K, work = points.part(rows).K, np.empty((len(rows), len(rows)), order="F")
             solved = KernelSystem(K, problem.inv_scale, diagonal, missing, work)(right)[0]
         else:
-            solved = _conjugate_gradients(
-                problem, rows, diagonal, right, beta[rows], preconditioner
-            )
+            solved = _conjugate_gradients(problem, rows, diagonal, right, value, preconditioner)
         kept = problem.y[rows] * solved >= 0.0
         if kept.all() or not kept.any():
             break
@@ -130,16 +128,22 @@ def _step(problem: Problem, value: Value, preconditioner: _Preconditioner) -> Va
     return None
 
 
-def _conjugate_gradients(problem: Problem, rows, diagonal, right, beta, preconditioner):
-    """x with (2 K_SS + D) x + 1 b = right and 1'x = 1, from beta, by few products with K."""
-    K = problem.points.part(rows).K
+def _conjugate_gradients(problem: Problem, rows, diagonal, right, value: Value, preconditioner):
+    """x with (2 K_SS + D) x + 1 b = right and 1'x = 1, from beta, by few products with K.
+
+    A direction is all that is asked for, so K_SS is in single precision. What it has to mend, the
+    residual at beta, is known from the distances in double.
+    """
+    K = problem.points.in_single(rows)
     solve = preconditioner.at(rows, diagonal)
+    factor = 2.0 * problem.inv_scale
 
     def times(v: np.ndarray) -> np.ndarray:
-        return (2.0 * problem.inv_scale) * K.dot(v) + diagonal * v
+        return factor * K.dot(v.astype(np.float32)) + diagonal * v
 
-    x = beta / float(beta.sum())
-    residual = right - times(x)
+    x = (problem.y * value.alpha)[rows]
+    moved = problem.diag[rows] - problem.y[rows] * value.signed[rows]  # 2 K beta up to a constant
+    residual = right - moved - diagonal * x
     g = solve(residual)
     direction, rho = g, float(residual @ g)
     goal = 1e-4 * rho
@@ -148,7 +152,7 @@ def _conjugate_gradients(problem: Problem, rows, diagonal, right, beta, precondi
             break
         image = times(direction)
         length = rho / float(direction @ image)
-        x += length * direction
+        x = x + length * direction
         residual = residual - length * image
         g = solve(residual)
         new = float(residual @ g)

@@ -362,7 +362,7 @@ def test_memory_that_is_not_there_is_not_asked_for(monkeypatch):
     monkeypatch.setattr(memory, "available_memory", lambda: 1_000_000)
     with pytest.raises(MemoryError, match="matrix of 4000 .* needs about .* MB .*working-set"):
         LpSVDD(solver="dense", gamma=0.1).fit(clusters(4_000))
-    assert memory.cache_size() == 31_250
+    assert memory.cache_size(1_000) == 31_250
     fitted = LpSVDD(solver="working-set", C=0.02, gamma=0.1).fit(X)
     monkeypatch.undo()
     expected = LpSVDD(solver="working-set", C=0.02, gamma=0.1).fit(X)
