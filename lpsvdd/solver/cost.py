@@ -47,6 +47,7 @@ FIRST = 300  # samples that tell where to begin
 LOG_LARGEST = 690.0  # of a cost: a sum of many stays finite
 LOOSE = 1e-4  # gap of the balls far from the root,
 NEAR = 0.1  # which begins here
+FLAT = 0.02  # a slope that is not believed
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,7 @@ class _Search:
     """Solutions at one cost after another, each starting from the one before."""
 
     limits: dict
-    polish = 1  # of the ball that is returned
+    polish = 0  # of the ball that is returned
 
     def __init__(self, problem: Problem, weight: np.ndarray, nu: float, c_neg) -> None:
         self.problem, self.p = problem, problem.p
@@ -132,8 +133,6 @@ class _Search:
             radius = solution.radius_sq
             return Share(solution, cost, radius if is_met else surface.radius, is_met)
         log_cost, solution, reached = self._root(*self._first(), self._largest_cost())
-        if not reached:
-            solution = self.solve_at(log_cost, solution.alpha, self.polish)
         surface = _Surface(self, solution)
         threshold = surface.within_film if reached else surface.radius
         return Share(solution, math.exp(log_cost), threshold, reached)
@@ -204,12 +203,15 @@ class _Search:
         log_cost = min(log_cost, log_most)
         bracket, solution, is_near = _Bracket(log_most), None, False
         for _ in range(20):
-            solution = self.solve_at(log_cost, alpha, int(is_near), None if is_near else LOOSE)
+            is_last = log_cost >= log_most  # no larger cost is tried, so this ball may be the one
+            polish = self.polish if is_last else int(is_near)
+            is_fine = is_near or (is_last and not rough)
+            solution = self.solve_at(log_cost, alpha, polish, None if is_fine else LOOSE)
             alpha = solution.alpha
             surface = _Surface(self, solution)
             residual = surface.log_cost - log_cost
-            if residual > 0.0 and log_cost >= log_most:
-                break
+            if residual > 0.0 and is_last:
+                return log_cost, solution, False
             if abs(residual) < NEAR and not is_near:
                 is_near = True
                 if rough:
@@ -220,7 +222,7 @@ class _Search:
                 break
             else:
                 log_cost = bracket.next(log_cost, residual)
-        return log_cost, solution, False
+        return log_cost, self.solve_at(log_cost, alpha, self.polish), False
 
     def _rounded(self, log_cost: float, solution: Solution, bracket: _Bracket):
         """The shortest binary fraction among the log C that leave the share outside.
@@ -238,10 +240,11 @@ class _Search:
             below = unit * math.floor(log_cost / unit)
             for fraction in sorted((below, below + unit), key=lambda v: abs(v - log_cost)):
                 if max(low, bracket.low) < fraction < min(high, bracket.high):
-                    there = self.solve_at(fraction, solution.alpha, max(self.polish, 1))
+                    there = self.solve_at(fraction, solution.alpha, 1)
                     surface = _Surface(self, there)
                     if surface.is_met:
-                        return fraction, there, True
+                        further = self.solve_at(fraction, there.alpha, max(self.polish - 1, 0))
+                        return fraction, further, True
                     bracket.next(fraction, surface.log_cost - fraction)
             unit *= 0.5
         return log_cost, self.solve_at(log_cost, solution.alpha, self.polish), True
@@ -273,10 +276,10 @@ class _Bracket:
             self.is_closed = True
         before, self.before = self.before, (x, residual)
         if before is not None and math.isfinite(residual) and math.isfinite(before[1]):
-            self.steepness = min(max((before[1] - residual) / (x - before[0]), 0.1), 3.0)
+            self.steepness = min(max((before[1] - residual) / (x - before[0]), FLAT), 3.0)
         if math.isfinite(self.at_low) and math.isfinite(self.at_high):
             secant = x + residual / self.steepness
-            if self.low < secant < self.high and 0.1 < self.steepness < 3.0:
+            if self.low < secant < self.high and FLAT < self.steepness < 3.0:
                 return secant
             share = self.at_low / (self.at_low - self.at_high)
             return self.low + share * (self.high - self.low)
