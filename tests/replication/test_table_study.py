@@ -56,6 +56,12 @@ def test_another_table_of_that_name_is_refused(made):
     np.savez(made / f"{NAME}.npz", **parts)
     with pytest.raises(AnomalyDataError, match="SHA-256"):
         table_sets.load(NAME)
+    np.savez(made / f"{NAME}.npz", other=parts["y"])
+    for damage in (None, b"no archive", b"PK\x03\x04 cut", b""):
+        if damage is not None:
+            (made / f"{NAME}.npz").write_bytes(damage)
+        with pytest.raises(AnomalyDataError, match="arrays train, test and y"):
+            table_sets.load(NAME)
 
 
 def test_the_jobs_give_every_detector_width_and_rate(made):
