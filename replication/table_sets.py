@@ -17,6 +17,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import zipfile
 from functools import cache
 from pathlib import Path
 
@@ -90,7 +91,10 @@ def load(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     path = folder() / f"{name}.npz"
     if not path.is_file():
         raise AnomalyDataError(f"the folder lacks {path.name}")
-    arrays = _arrays(path)
+    try:
+        arrays = _arrays(path)
+    except (ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        raise AnomalyDataError(f"{path.name} does not hold the arrays train, test and y") from None
     wanted = records()["sha256"][name]
     if _content(arrays) != wanted:
         raise AnomalyDataError(

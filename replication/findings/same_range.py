@@ -303,10 +303,14 @@ def relabelling(rows: pd.DataFrame, paths: pd.DataFrame | None = None) -> Findin
 
 @finding("interval_coverage")
 def coverage(rows: pd.DataFrame, level: float = 95.0) -> Finding:
-    """How often three intervals over clusters cover the mean, on the profiles of twenty sets."""
-    part = rows[
-        (rows["level"] == level) & rows["table"].isin(["pure", "negatives", "common_range"])
-    ]
+    """How often three intervals over clusters cover the mean, on the profiles of twenty sets.
+
+    ``others`` and ``worst_others``: on those of the anomaly sets, which the rule does not ask for.
+    """
+    part = rows[rows["level"] == level]
+    twenty = part["table"].isin(["pure", "negatives", "common_range"])
+    others, part = part.loc[~twenty, "calibrated"], part[twenty]
     means = part[["percentile", "student", "calibrated"]].mean()
     facts = {"profiles": len(part), "worst": float(part["calibrated"].min())}
+    facts |= {"others": float(others.mean()), "worst_others": float(others.min())}
     return Finding("", facts | {name: float(value) for name, value in means.items()}, part)

@@ -20,7 +20,7 @@ from replication.figures import Draw, interval_figure, panels
 from replication.findings import Finding, finding
 from replication.findings.same_rule import said
 from replication.findings.tilt import leaving_mean, one_curve
-from replication.statistics import cluster_interval
+from replication.statistics import calibrated_quantile, cluster_interval, cluster_of, ratio_error
 from replication.wording import worded
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ THRESHOLDS = (0.0, 0.5, 1.0, 2.0, 3.0, 5.0)
 CHOSEN, SHARE = "chosen", 0.1
 LEAST_GAIN, LEAST_SAVED, MOST_LOST = 0.1, 0.25, 0.5  # rules 8 and 10 of the plan
 PROPERTIES = ("features", "rows", "few_values", "copies", "outside")
+COLLECTIONS = ("oddbench", "ovrbench")
 
 
 def of_part(rows: pd.DataFrame, part: str = "judged") -> pd.DataFrame:
@@ -48,6 +49,20 @@ def at(rows: pd.DataFrame, width: str = CHOSEN, share: float = SHARE) -> pd.Data
 def beside_two(table: pd.DataFrame) -> pd.DataFrame:
     """AUC of every other exponent and of the kernel mean minus that of p = 2."""
     return pd.DataFrame({p: table[f"auc_{p}"] - table["auc_2"] for p in OTHERS})
+
+
+def covered(values: pd.Series, draws: int = 2000) -> float:
+    """Per cent of draws of clusters whose 95 % interval holds the mean of all.
+
+    Where few tables make the mean, a draw without them does not know of it.
+    """
+    groups = values.groupby([cluster_of(name) for name in values.index])
+    sums, sizes = groups.sum().to_numpy(), groups.size().to_numpy()
+    drawn = np.random.default_rng(0).integers(len(sums), size=(draws, len(sums)))
+    sums, sizes = sums[drawn], sizes[drawn]
+    away = np.abs(sums.sum(axis=1) / sizes.sum(axis=1) - values.mean())
+    half = calibrated_quantile(0.95, sums.shape[1]) * ratio_error(sums, sizes)
+    return 100 * float((away <= half + 1e-12).mean())
 
 
 # -- question 1 ------------------------------------------------------------------------------------
@@ -101,6 +116,8 @@ def tables_p(rows: pd.DataFrame) -> Finding:
         name = p.replace(".", "_")
         facts[f"over_{name}"] = worded(compare_over_sets(off[p]))
         facts[f"size_{name}"] = float(off[p].abs().mean())
+        facts[f"covered_{name}"] = covered(off[p])
+        facts[f"without_{name}"] = worded(cluster_interval(off[p].drop(off[p].abs().idxmax())))
         facts[f"rank_{name}"] = float(head[f"rank_{p}"].median())
         facts[f"scale_{name}"] = worded(compare_over_sets(beside_two(at(judged, "scale"))[p]))
     return Finding("", facts, table, draw_dots(exponents))
@@ -108,8 +125,12 @@ def tables_p(rows: pd.DataFrame) -> Finding:
 
 @finding("tables_exponents", "tables_again")
 def tables_far(rows: pd.DataFrame, again: pd.DataFrame) -> Finding:
-    """Rule 4: differences of two points that are half a point with the same sign on other rows."""
-    first = beside_two(at(of_part(rows))).drop(columns="mean")
+    """Rule 4: differences of two points that are half a point with the same sign on other rows.
+
+    The table says what these tables are like, with the farthest exponent on all three draws.
+    """
+    head = at(of_part(rows))
+    first = beside_two(head).drop(columns="mean")
     new = again[(again["width"] == CHOSEN) & (again["share"] == SHARE)]
     others = [beside_two(part.set_index("dataset"))[first.columns]
               for _, part in new.groupby("trial")]  # fmt: skip
@@ -118,28 +139,42 @@ def tables_far(rows: pd.DataFrame, again: pd.DataFrame) -> Finding:
     for one in others:
         real &= (np.sign(one) == np.sign(first)) & (one.abs() >= MARGIN)
     names = list(real.index[real.any(axis=1)])
+    like = head.loc[first.index, ["features", "anomalies", "copies", "auc_2"]]
     facts = {"far": len(first), "real": len(names),
-             "names": [name.split("__")[1] for name in names]}  # fmt: skip
-    return Finding("", facts, first.join([one.add_suffix(f" ({k + 1})")
-                                          for k, one in enumerate(others)]))  # fmt: skip
+             "names": [name.split("__")[1] for name in names],
+             "columns": int(like.loc[names, "features"].max()) if names else 0,
+             "copied": int((like.loc[names, "copies"] > 0.5).sum())}  # fmt: skip
+    p = first.abs().idxmax(axis=1)
+    table = like.assign(copies=100 * like["copies"], p=p.astype(float))
+    for k, one in enumerate((first, *others)):
+        table[f"draw {k + 1}"] = [one.loc[name, p[name]] for name in first.index]
+    table["there again"] = ["yes" if name in names else "no" for name in first.index]
+    table = table.rename(columns={"features": "columns", "copies": "copies, %",
+                                  "auc_2": "AUC of p = 2", "p": "farthest p"})  # fmt: skip
+    return Finding("", facts, table.rename(index=lambda name: name.split("__")[1][:24]))
 
 
 def confirmed(rows: pd.DataFrame) -> list[str]:
     """Rule 3: properties under which p is worth half a point on design and judged tables."""
     found = []
     for width in dict.fromkeys(rows["width"]):
-        design, judged = (at(of_part(rows, part), width) for part in ("design", "judged"))
+        halves = [at(of_part(rows, part), width) for part in ("design", "judged")]
+        groups = {
+            name: [one[one.index.str.startswith(name)] for one in halves] for name in COLLECTIONS
+        }
         for name in (*PROPERTIES, "auc_2"):
-            cuts = design[name].quantile([0.0, 1 / 3, 2 / 3, 1.0]).tolist()
+            cuts = halves[0][name].quantile([0.0, 1 / 3, 2 / 3, 1.0]).tolist()
             cuts[0], cuts[-1] = -np.inf, np.inf
             for low, high in zip(cuts[:-1], cuts[1:], strict=True):
-                parts = [one[one[name].between(low, high)] for one in (design, judged)]
-                for p in OTHERS[:-1]:
-                    both = [compare_over_sets(beside_two(one)[p]) for one in parts if len(one) > 1]
-                    signs = {np.sign(one.mean) for one in both}
-                    large = all(one.exists and abs(one.mean) >= MARGIN for one in both)
-                    if len(both) == 2 and large and len(signs) == 1:
-                        found.append(f"p = {p}, {width}, {name} from {low:.3g} to {high:.3g}")
+                parts = [one[one[name].between(low, high)] for one in halves]
+                groups[f"{name} from {low:.3g} to {high:.3g}"] = parts
+        for group, parts in groups.items():
+            for p in OTHERS[:-1]:
+                both = [compare_over_sets(beside_two(one)[p]) for one in parts if len(one) > 1]
+                signs = {np.sign(one.mean) for one in both}
+                large = all(one.exists and abs(one.mean) >= MARGIN for one in both)
+                if len(both) == 2 and large and len(signs) == 1:
+                    found.append(f"p = {p}, {width}, {group}")
     return found
 
 
@@ -252,6 +287,7 @@ def tables_width(rows: pd.DataFrame) -> Finding:
         "seconds": 1000 * float(seconds[OWN]),
         "seconds_default": 1000 * float(seconds[DEFAULT]),
         "over_default": worded(found[f"{OWN} − {DEFAULT}"]),
+        "covered_svm": covered(auc[OWN] - auc["OneClassSVM, width chosen"]),
         "won": int((auc[OWN] > auc[DEFAULT]).sum()),
         "lost_two": 100 * float((auc[OWN] - auc[DEFAULT] < -2.0).mean()),
         "won_two": 100 * float((auc[OWN] - auc[DEFAULT] > 2.0).mean()),
@@ -411,6 +447,8 @@ def tables_tilt(rows: pd.DataFrame) -> Finding:
     facts = {key: curve.facts[key] for key in keep}
     facts |= {k: v for k, v in curve.facts.items() if k.startswith(("size_", "left_", "corr"))}
     facts |= {f"near_{k}": near.facts[k] for k in ("described", "order", "of_bound", "pairs")}
+    models = rows.groupby("p").size()
+    facts["missing"] = int((models[2.0] - models.drop(2.0)).sum())
     return Finding("", facts, curve.table)
 
 

@@ -56,6 +56,12 @@ def test_another_table_of_that_name_is_refused(made):
     np.savez(made / f"{NAME}.npz", **parts)
     with pytest.raises(AnomalyDataError, match="SHA-256"):
         table_sets.load(NAME)
+    np.savez(made / f"{NAME}.npz", other=parts["y"])
+    for damage in (None, b"no archive", b"PK\x03\x04 cut", b""):
+        if damage is not None:
+            (made / f"{NAME}.npz").write_bytes(damage)
+        with pytest.raises(AnomalyDataError, match="arrays train, test and y"):
+            table_sets.load(NAME)
 
 
 def test_the_jobs_give_every_detector_width_and_rate(made):
@@ -106,9 +112,20 @@ def test_a_large_difference_is_real_only_if_both_other_draws_have_it():
 
     def rows(trial, difference):
         one = {"dataset": name, "trial": trial, "width": "chosen", "share": 0.1, "auc_2": 70.0}
+        one |= {"features": 3, "anomalies": 40, "copies": 0.6}
         return one | {f"auc_{p}": 70.0 for p in findings.OTHERS} | {"auc_1": 70.0 + difference}
 
     first = pd.DataFrame([rows(0, 3.0)])
     for other, real in ((1.0, 1), (0.1, 0), (-1.0, 0)):
         again = pd.DataFrame([rows(1, 1.0), rows(2, other)])
-        assert findings.tables_far(first, again).facts["real"] == real
+        found = findings.tables_far(first, again)
+        assert found.facts["real"] == found.facts["copied"] == real
+        drawn = found.table.iloc[0][["draw 1", "draw 3", "farthest p"]]
+        assert drawn.tolist() == pytest.approx([3.0, other, 1.0])
+
+
+def test_an_interval_that_one_table_carries_is_seen_not_to_cover():
+    names = [f"made up {k}" for k in range(100)]
+    even = pd.Series(np.random.default_rng(0).normal(size=100), index=names)
+    alone = pd.Series(0.0, index=names).where(lambda v: v.index != names[0], 30.0)
+    assert findings.covered(even) > 93.0 and findings.covered(alone) < 75.0
