@@ -31,17 +31,10 @@ def known(entries: Mapping[str, Any]) -> Json:
     return {name: value for name, value in entries.items() if value not in (None, "", [], {})}
 
 
-class Plain(yaml.SafeDumper):
-    """Every list written out where it stands."""
-
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
-
-
 def as_yaml(content: Json, head: str = "") -> str:
-    """YAML in the order of the entries."""
-    options: Json = {"sort_keys": False, "allow_unicode": True, "width": 110}
-    return head + yaml.dump(content, Dumper=Plain, **options)
+    """YAML in the order of the entries; by way of JSON, so that no part is another one's alias."""
+    plain = json.loads(json.dumps(content))
+    return head + yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=110)
 
 
 def as_json(content: Json) -> str:
@@ -95,7 +88,7 @@ def codemeta(entry: Json) -> str:
     """codemeta.json: the software for catalogues."""
     return as_json(known({
         "@context": "https://w3id.org/codemeta/3.0",
-        "type": "SoftwareSourceCode",
+        "@type": "SoftwareSourceCode",
         "name": entry["software"],
         "description": entry["summary"],
         "author": [person(author) for author in entry["authors"]],
@@ -140,7 +133,8 @@ def tracked() -> dict[str, str]:
 
 def rescience(entry: Json, code: Source, quoted: Mapping[str, Any]) -> str:
     """metadata.yaml as the template of ReScience C has it; what an editor fills stays empty."""
-    first = entry["replicated"][0]
+    first, journal = entry["replicated"]
+    works = (f"{one['title']}. {one['where']}." for one in (first, journal))
     return as_yaml({
         "title": entry["title"],
         "authors": [
@@ -155,11 +149,10 @@ def rescience(entry: Json, code: Source, quoted: Mapping[str, Any]) -> str:
         "code": [{"url": entry["repository"]}, {"doi": entry["doi"]}, {"swh": code.directory_id}],
         "data": [{"url": entry["repository"]}, {"doi": entry["doi"]}],
         "replication": [
-            {"cite": f"{full_name(first['authors'][0])} ({first['year']}). {first['title']}. "
-                     f"{first['where']}"},
+            {"cite": f"{full_name(first['authors'][0])} ({first['year']}). {' '.join(works)}"},
             {"bib": first["key"]},
             {"url": first["url"]},
-            {"doi": entry["replicated"][1]["doi"]},
+            {"doi": journal["doi"]},
         ],
         "abstract": fill(entry["abstract"], quoted),
         "bibliography": "source/book/references.bib",
@@ -190,19 +183,17 @@ def table_entities(name: str, files: Mapping[str, bytes]) -> list[Json]:
     record = json.loads(files[record_path])
     commit = record["git_commit"]
     run, code = f"#run-{name}", f"#code-{commit}"
-    identifier = f"swh:1:rev:{commit}" if re.fullmatch(r"[0-9a-f]{40}", commit) else None
     return [
         file_entity(path, files[path], name=f"{name}.csv", description=record.get("question")),
         file_entity(record_path, files[record_path], about={"@id": path}),
-        known({
+        {
             "@id": run, "@type": "CreateAction", "name": record["command"],
             "instrument": {"@id": code}, "result": {"@id": path}, "endTime": record["date"],
             "description": f"Python {record['python']}, {record['processor']}",
-        }),
-        known({
-            "@id": code, "@type": "SoftwareSourceCode", "name": f"lpsvdd at {commit[:12]}",
-            "version": commit, "identifier": identifier,
-        }),
+        },
+        # Not every commit of a run is in the history that is published, so none gets an identifier.
+        {"@id": code, "@type": "SoftwareSourceCode", "name": f"lpsvdd at {commit[:12]}",
+         "version": commit},
     ]  # fmt: skip
 
 
@@ -236,7 +227,7 @@ def crate(entry: Json, code: Source, files: Mapping[str, bytes]) -> Json:
         "@id": "./", "@type": "Dataset", "name": entry["title"], "description": entry["summary"],
         "datePublished": code.date, "license": {"@id": licences[1]["@id"]},
         "author": main["author"], "keywords": ", ".join(entry["keywords"]),
-        "identifier": doi_url(entry["doi"]) or code.revision_id,
+        "identifier": [*filter(None, [doi_url(entry["doi"])]), code.revision_id],
         "citation": [{"@id": one["@id"]} for one in works],
         "hasPart": [{"@id": "source/"}, *({"@id": path} for path in files)],
         "mentions": [{"@id": one["@id"]} for one in tables if one["@type"] == "CreateAction"],
