@@ -58,6 +58,10 @@ def facts() -> article.Quoted:
 
 def test_every_number_of_the_article_is_a_quote_of_a_finding(facts):
     assert {number.rstrip(".,") for number in typed_numbers(TEXT)} <= ALLOWED
+    formulas = " ".join(re.findall(r"\$[^$]*\$", TEXT))
+    assert set(re.findall(r"[\d.]*\d", formulas)) <= {"0", "1", "2", "5", "6", "20"}  # exponents
+    abstract = re.sub(rf"{QUOTE.pattern}|\(2022\)|p [=>] \d( to 20)?|ℓ1", "", about()["abstract"])
+    assert not re.findall(rf"\d|\b(?:{WORDS})\b", abstract)
     for typed in ("8.5", "eighteen"):
         assert typed in typed_numbers(TEXT.replace("{{ pure.lead_l1 }}", typed))
     text = fill(TEXT, facts)
