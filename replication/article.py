@@ -92,7 +92,8 @@ def facts(code: Source | None = None) -> Quoted:
 def errata_row(claim: Claim) -> str:
     """One line of the table of errata: where, what is printed, what was found."""
     cells = claim.location, claim.claim, says(claim, judge(claim))
-    return " ".join(f"[{escaped(cell)}]," for cell in cells)
+    row = " ".join(f"[{escaped(cell)}]," for cell in cells)
+    return re.sub(r"\^\((.+?)\)", r"#super[\1]", row.replace("B\\_κ", "B#sub[κ]"))
 
 
 def about_facts() -> dict[str, Any]:
