@@ -13,7 +13,6 @@ it, the other files are the same and its pages are not.
 
 from __future__ import annotations
 
-import hashlib
 import zipfile
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -44,7 +43,7 @@ def contents(
     held["article.pdf"] = (PLAIN, pdf)
     if book is not None:
         # The book holds the article, which names its commit: so it tells what it was built from.
-        if (book / "_static" / "article.pdf").read_bytes() != pdf:
+        if pdf not in [path.read_bytes() for path in book.glob("_static/article.pdf")]:
             raise ArchiveError(
                 f"the book in {book.name} is not of this commit: make book again, or remove it"
             )
@@ -55,7 +54,7 @@ def contents(
     crate = metadata.crate(entry, code, bodies)
     check_crate(crate, bodies)
     held["ro-crate-metadata.json"] = (PLAIN, metadata.as_json(crate).encode())
-    sums = [f"{hashlib.sha256(body).hexdigest()}  {p}" for p, (_, body) in sorted(held.items())]
+    sums = [f"{metadata.sha256(body)}  {p}" for p, (_, body) in sorted(held.items())]
     held["manifest-sha256.txt"] = (PLAIN, ("\n".join(sums) + "\n").encode())
     return dict(sorted(held.items()))
 
@@ -87,7 +86,7 @@ def check_crate(crate: Mapping[str, Any], held: Mapping[str, bytes]) -> None:
     for path in described:
         if path not in held or path not in parts:
             problems.append(f"{path} is described and not held")
-        elif graph[path]["sha256"] != hashlib.sha256(held[path]).hexdigest():
+        elif graph[path]["sha256"] != metadata.sha256(held[path]):
             problems.append(f"{path} is another file than described")
     if problems:
         raise ArchiveError("; ".join(problems[:5]))
@@ -111,9 +110,10 @@ def check(path: Path) -> str:
             info.filename.partition("/")[2]: (info.external_attr >> 16, deposit.read(info))
             for info in deposit.infolist()
         }
-    for line in entries["manifest-sha256.txt"][1].decode().splitlines():
-        wanted, name = line.split("  ", 1)
-        if hashlib.sha256(entries[name][1]).hexdigest() != wanted:
+    listed = entries.pop("manifest-sha256.txt")[1].decode().splitlines()
+    wanted = {name: checksum for checksum, name in (line.split("  ", 1) for line in listed)}
+    for name in sorted(wanted.keys() | entries.keys()):
+        if name not in entries or metadata.sha256(entries[name][1]) != wanted.get(name):
             raise ArchiveError(f"{name} is not the file of the manifest")
     inside = {name.partition("source/"): one for name, one in entries.items()}
     return directory_id({rest: one for (head, _, rest), one in inside.items() if rest and not head})

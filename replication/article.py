@@ -64,16 +64,14 @@ def facts(code: Source | None = None) -> Quoted:
     quoted = Quoted()
     ledger, code = quoted.ledger, code or source()
     counts = Counter(claim.verdict for claim in of_substance(ledger))
-    names = {verdict: verdict.replace(" ", "_") for verdict in VERDICTS}
-    quoted["claims"] = {names[verdict]: counts[verdict] for verdict in VERDICTS}
-    quoted["claims"] |= {"all": len(ledger), "of_substance": counts.total()}
-    quoted["claims"]["print"] = len(ledger) - counts.total()
+    quoted["claims"] = {verdict.replace(" ", "_"): counts[verdict] for verdict in VERDICTS}
+    total, everything = counts.total(), len(ledger)
+    quoted["claims"] |= {"all": everything, "of_substance": total, "print": everything - total}
     rows = [errata_row(claim) for claim in ledger if claim.verdict == "erratum"]
-    quoted["errata"] = {"rows": "\n".join(rows), "count": len(rows)}
-    quoted["errata"]["print"] = len(rows) - counts["erratum"]
-    parts = Counter(table_sets.records()["part"])
-    used = parts["design"] + parts["judged"]
-    quoted["collections"] = {"open": parts.total(), "left_out": parts.total() - used}
+    slips = len(rows) - counts["erratum"]
+    quoted["errata"] = {"rows": "\n".join(rows), "count": len(rows), "print": slips}
+    used = table_sets.records()["part"].isin(["design", "judged"])
+    quoted["collections"] = {"open": len(used), "left_out": int((~used).sum())}
     table = printed_matrix("pure")
     quoted["paper"] = {
         "sets": len(paper.SIZES), "clusters": cluster_count(paper.SIZES), "splits": paper.TRIALS,

@@ -37,6 +37,11 @@ def as_yaml(content: Json, head: str = "") -> str:
     return head + yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=110)
 
 
+def sha256(body: bytes) -> str:
+    """The checksum of a file."""
+    return hashlib.sha256(body).hexdigest()
+
+
 def as_json(content: Json) -> str:
     """JSON for people and machines."""
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
@@ -173,7 +178,7 @@ def file_entity(path: str, content: bytes, **more: Any) -> Json:
     return known({
         "@id": path, "@type": "File", "contentSize": str(len(content)),
         "encodingFormat": KINDS.get(path.rpartition(".")[2], "text/plain"),
-        "sha256": hashlib.sha256(content).hexdigest(), **more,
+        "sha256": sha256(content), **more,
     })  # fmt: skip
 
 
@@ -240,10 +245,7 @@ def crate(entry: Json, code: Source, files: Mapping[str, bytes]) -> Json:
 
 def refresh() -> list[str]:
     """Write the files of the repository anew; the names of those that changed."""
-    changed = []
+    old = {name: (ROOT / name).read_text(encoding="utf-8") for name in tracked()}
     for name, text in tracked().items():
-        path = ROOT / name
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
-            path.write_text(text, encoding="utf-8")
-            changed.append(name)
-    return changed
+        (ROOT / name).write_text(text, encoding="utf-8")
+    return [name for name, text in tracked().items() if text != old[name]]
