@@ -37,6 +37,11 @@ def as_yaml(content: Json, head: str = "") -> str:
     return head + yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=110)
 
 
+def single(values: list[Any]) -> Any:
+    """One value stands alone, as RO-Crate recommends."""
+    return values if len(values) > 1 else values[0]
+
+
 def sha256(body: bytes) -> str:
     """The checksum of a file."""
     return hashlib.sha256(body).hexdigest()
@@ -227,12 +232,12 @@ def crate(entry: Json, code: Source, files: Mapping[str, bytes]) -> Json:
     main = {"@id": "source/", "@type": ["Dataset", "SoftwareSourceCode"], "name": entry["software"],
             "description": entry["summary"], "version": lpsvdd.__version__,
             "identifier": code.directory_id, "license": {"@id": licences[0]["@id"]},
-            "author": [{"@id": one["@id"]} for one in authors]}  # fmt: skip
+            "author": single([{"@id": one["@id"]} for one in authors])}  # fmt: skip
     root = known({
         "@id": "./", "@type": "Dataset", "name": entry["title"], "description": entry["summary"],
         "datePublished": code.date, "license": {"@id": licences[1]["@id"]},
         "author": main["author"], "keywords": ", ".join(entry["keywords"]),
-        "identifier": [*filter(None, [doi_url(entry["doi"])]), code.revision_id],
+        "identifier": single([*filter(None, [doi_url(entry["doi"])]), code.revision_id]),
         "citation": [{"@id": one["@id"]} for one in works],
         "hasPart": [{"@id": "source/"}, *({"@id": path} for path in files)],
         "mentions": [{"@id": one["@id"]} for one in tables if one["@type"] == "CreateAction"],

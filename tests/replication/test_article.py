@@ -111,6 +111,11 @@ def test_what_describes_the_work_agrees(facts):
     assert yaml.safe_load(check)["paper"]["title"] == said["title"] and check.startswith("---\n")
     assert said["authors"][0]["name"] == meta["author"][0]["name"] == "A. Person"
     assert "{{" not in said["abstract"]
+    graph = {one["@id"]: one for one in metadata.crate(entry, code, {})["@graph"]}
+    assert graph["./"]["identifier"] == ["https://doi.org/10.1/x", code.revision_id]
+    assert graph["source/"]["identifier"] == code.directory_id
+    assert graph[graph["./"]["author"]["@id"]]["name"] == "A. Person"
+    assert graph["./"]["name"] == said["title"]
 
 
 @pytest.fixture(scope="module")
