@@ -250,7 +250,8 @@ def crate(entry: Json, code: Source, files: Mapping[str, bytes]) -> Json:
 
 def refresh() -> list[str]:
     """Write the files of the repository anew; the names of those that changed."""
-    old = {name: (ROOT / name).read_text(encoding="utf-8") for name in tracked()}
-    for name, text in tracked().items():
-        (ROOT / name).write_text(text, encoding="utf-8")
-    return [name for name, text in tracked().items() if text != old[name]]
+    texts = {ROOT / name: text for name, text in tracked().items()}
+    old = {path: path.read_text(encoding="utf-8") if path.exists() else None for path in texts}
+    for path, text in texts.items():
+        path.write_text(text, encoding="utf-8")
+    return [path.name for path, text in texts.items() if text != old[path]]
