@@ -13,7 +13,6 @@ it, the other files are the same and its pages are not.
 
 from __future__ import annotations
 
-import hashlib
 import zipfile
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -23,9 +22,7 @@ from typing import Any
 import lpsvdd
 from replication import article, metadata
 from replication.about import ROOT, about
-from replication.source import Source, committed, directory_id, files
-
-EXECUTABLE, PLAIN = 0o100755, 0o100644
+from replication.source import PLAIN, Files, Source, committed, directory_id, files
 
 
 class ArchiveError(ValueError):
@@ -34,8 +31,8 @@ class ArchiveError(ValueError):
 
 def contents(
     code: Source, pdf: bytes, book: Path | None = None, quoted: Mapping[str, Any] | None = None
-) -> dict[str, tuple[int, bytes]]:
-    """Mode and content of every file of the deposit by path."""
+) -> Files:
+    """Every file of the deposit."""
     entry = about()
     held = {f"source/{path}": one for path, one in files(code).items()}
     texts = metadata.tracked() | {
@@ -45,6 +42,11 @@ def contents(
     held |= {name: (PLAIN, text.encode()) for name, text in texts.items()}
     held["article.pdf"] = (PLAIN, pdf)
     if book is not None:
+        # The book holds the article, which names its commit: so it tells what it was built from.
+        if pdf not in [path.read_bytes() for path in book.glob("_static/article.pdf")]:
+            raise ArchiveError(
+                f"the book in {book.name} is not of this commit: make book again, or remove it"
+            )
         for path in sorted(p for p in book.rglob("*") if p.is_file()):
             if ".doctrees" not in path.parts and path.name != ".buildinfo":
                 held[f"book/{path.relative_to(book).as_posix()}"] = (PLAIN, path.read_bytes())
@@ -52,7 +54,7 @@ def contents(
     crate = metadata.crate(entry, code, bodies)
     check_crate(crate, bodies)
     held["ro-crate-metadata.json"] = (PLAIN, metadata.as_json(crate).encode())
-    sums = [f"{hashlib.sha256(body).hexdigest()}  {p}" for p, (_, body) in sorted(held.items())]
+    sums = [f"{metadata.sha256(body)}  {p}" for p, (_, body) in sorted(held.items())]
     held["manifest-sha256.txt"] = (PLAIN, ("\n".join(sums) + "\n").encode())
     return dict(sorted(held.items()))
 
@@ -73,7 +75,10 @@ def check_crate(crate: Mapping[str, Any], held: Mapping[str, bytes]) -> None:
     for key, one in graph.items():
         for name, value in one.items():
             for part in value if isinstance(value, list) else [value]:
-                if isinstance(part, dict) and (set(part) != {"@id"} or not is_known(part, graph)):
+                if isinstance(part, dict) and not (
+                    set(part) == {"@id"}
+                    and (part["@id"] in graph or part["@id"].startswith("https://"))
+                ):
                     problems.append(f"{name} of {key} leads nowhere")
     described = {key for key, one in graph.items() if one["@type"] == "File"}
     problems += [f"{path} is not described" for path in held if path not in described]
@@ -81,24 +86,19 @@ def check_crate(crate: Mapping[str, Any], held: Mapping[str, bytes]) -> None:
     for path in described:
         if path not in held or path not in parts:
             problems.append(f"{path} is described and not held")
-        elif graph[path]["sha256"] != hashlib.sha256(held[path]).hexdigest():
+        elif graph[path]["sha256"] != metadata.sha256(held[path]):
             problems.append(f"{path} is another file than described")
     if problems:
         raise ArchiveError("; ".join(problems[:5]))
 
 
-def is_known(reference: Mapping[str, str], graph: Mapping[Any, Any]) -> bool:
-    """Whether a reference leads to an entity, or to an address of the web."""
-    return reference["@id"] in graph or reference["@id"].startswith("https://")
-
-
-def write(held: Mapping[str, tuple[int, bytes]], path: Path, time: int) -> None:
+def write(held: Files, path: Path, time: int) -> None:
     """The deposit as a ZIP file without compression, every entry with the same time."""
     moment = datetime.fromtimestamp(time, UTC).timetuple()[:6]
     with zipfile.ZipFile(path, "w") as deposit:
         for name, (mode, body) in held.items():
             info = zipfile.ZipInfo(f"{path.stem}/{name}", moment)
-            info.external_attr = (EXECUTABLE if mode == EXECUTABLE else PLAIN) << 16
+            info.external_attr = mode << 16
             info.create_system = 3  # a Unix, wherever it was written
             deposit.writestr(info, body)
 
@@ -110,15 +110,13 @@ def check(path: Path) -> str:
             info.filename.partition("/")[2]: (info.external_attr >> 16, deposit.read(info))
             for info in deposit.infolist()
         }
-    for line in entries["manifest-sha256.txt"][1].decode().splitlines():
-        wanted, name = line.split("  ", 1)
-        if hashlib.sha256(entries[name][1]).hexdigest() != wanted:
+    listed = entries.pop("manifest-sha256.txt")[1].decode().splitlines()
+    wanted = {name: checksum for checksum, name in (line.split("  ", 1) for line in listed)}
+    for name in sorted(wanted.keys() | entries.keys()):
+        if name not in entries or metadata.sha256(entries[name][1]) != wanted.get(name):
             raise ArchiveError(f"{name} is not the file of the manifest")
-    return directory_id({
-        name.removeprefix("source/"): one
-        for name, one in entries.items()
-        if name.startswith("source/")
-    })  # fmt: skip
+    inside = {name.partition("source/"): one for name, one in entries.items()}
+    return directory_id({rest: one for (head, _, rest), one in inside.items() if rest and not head})
 
 
 def make(folder: Path, book: Path = ROOT / "_build" / "html") -> Path:

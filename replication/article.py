@@ -2,7 +2,8 @@
 
 ``{{ lead.left }}`` is a fact, as on every page of the book. Further quotes: ``about`` (who and
 what), ``claims`` (how many have which verdict), ``claim_ID`` (the facts behind one claim),
-``errata`` (rows of a table), ``source`` (commit and Software Heritage identifiers).
+``errata`` (rows of a table), ``paper`` (what it fixes), ``collections`` (tables of others),
+``source`` (commit and Software Heritage identifiers).
 ``image("lead.svg")`` is the figure of a finding, ``image("lead-narrow.svg")`` its narrow form.
 """
 
@@ -14,13 +15,17 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from lpsvdd.datasets import RECORDS
 from lpsvdd.plots import use_style
+from replication import paper, table_sets
 from replication.about import ROOT, about, full_name
 from replication.claims import Claim, judge, of_substance, read_ledger, says
 from replication.figures import svg
 from replication.findings import VERDICTS, Stored, all_findings
+from replication.printed import printed_matrix
 from replication.source import Source, source
-from replication.wording import fill
+from replication.statistics import cluster_count
+from replication.wording import fill, signed
 
 FOLDER = ROOT / "article"
 FIGURE = re.compile(r'image\("(?P<name>\w+)(?P<narrow>-narrow)?\.svg"')
@@ -59,11 +64,23 @@ def facts(code: Source | None = None) -> Quoted:
     quoted = Quoted()
     ledger, code = quoted.ledger, code or source()
     counts = Counter(claim.verdict for claim in of_substance(ledger))
-    names = {verdict: verdict.replace(" ", "_") for verdict in VERDICTS}
-    quoted["claims"] = {names[verdict]: counts[verdict] for verdict in VERDICTS}
-    quoted["claims"] |= {"all": len(ledger), "of_substance": counts.total()}
+    quoted["claims"] = {verdict.replace(" ", "_"): counts[verdict] for verdict in VERDICTS}
+    total, everything = counts.total(), len(ledger)
+    quoted["claims"] |= {"all": everything, "of_substance": total, "print": everything - total}
     rows = [errata_row(claim) for claim in ledger if claim.verdict == "erratum"]
-    quoted["errata"] = {"rows": "\n".join(rows), "count": len(rows)}
+    slips = len(rows) - counts["erratum"]
+    quoted["errata"] = {"rows": "\n".join(rows), "count": len(rows), "print": slips}
+    used = table_sets.records()["part"].isin(["design", "judged"])
+    quoted["collections"] = {"open": len(used), "left_out": int((~used).sum())}
+    table = printed_matrix("pure")
+    quoted["paper"] = {
+        "sets": len(paper.SIZES), "clusters": cluster_count(paper.SIZES), "splits": paper.TRIALS,
+        "costs": len(paper.COSTS), "exponents": len(paper.EXPONENTS),
+        "cells": len(paper.COSTS) * len(paper.EXPONENTS),
+        "shipped": sum(record.kind != "user" for record in RECORDS),
+        "over_l1": signed((table["lp-SVDD"] - table["l1-SVDD"]).mean()),
+        "over_l2": signed((table["lp-SVDD"] - table["l2-SVDD"]).mean()),
+    }  # fmt: skip
     quoted["source"] = escaped(code.facts())
     quoted["about"] = about_facts()
     quoted["about"]["abstract"] = fill(about()["abstract"], quoted)
@@ -73,14 +90,18 @@ def facts(code: Source | None = None) -> Quoted:
 def errata_row(claim: Claim) -> str:
     """One line of the table of errata: where, what is printed, what was found."""
     cells = claim.location, claim.claim, says(claim, judge(claim))
-    return " ".join(f"[{escaped(cell)}]," for cell in cells)
+    row = " ".join(f"[{escaped(cell)}]," for cell in cells)
+    return re.sub(r"\^\((.+?)\)", r"#super[\1]", row.replace("B\\_κ", "B#sub[κ]"))
 
 
 def about_facts() -> dict[str, Any]:
     """Strings of ``about.yml`` that the head of the article shows."""
     entry = about()
     unknown = "to be assigned when it is deposited"
+    preprint, journal = entry["replicated"]
     return {
+        "preprint": preprint["where"],
+        "journal": journal["where"],
         "title": entry["title"],
         "authors": ", ".join(f'"{full_name(author)}"' for author in entry["authors"]),
         "keywords": ", ".join(f'"{word}"' for word in entry["keywords"]),

@@ -31,17 +31,20 @@ def known(entries: Mapping[str, Any]) -> Json:
     return {name: value for name, value in entries.items() if value not in (None, "", [], {})}
 
 
-class Plain(yaml.SafeDumper):
-    """Every list written out where it stands."""
-
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
-
-
 def as_yaml(content: Json, head: str = "") -> str:
-    """YAML in the order of the entries."""
-    options: Json = {"sort_keys": False, "allow_unicode": True, "width": 110}
-    return head + yaml.dump(content, Dumper=Plain, **options)
+    """YAML in the order of the entries; by way of JSON, so that no part is another one's alias."""
+    plain = json.loads(json.dumps(content))
+    return head + yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=110)
+
+
+def single(values: list[Any]) -> Any:
+    """One value stands alone, as RO-Crate recommends."""
+    return values if len(values) > 1 else values[0]
+
+
+def sha256(body: bytes) -> str:
+    """The checksum of a file."""
+    return hashlib.sha256(body).hexdigest()
 
 
 def as_json(content: Json) -> str:
@@ -95,7 +98,7 @@ def codemeta(entry: Json) -> str:
     """codemeta.json: the software for catalogues."""
     return as_json(known({
         "@context": "https://w3id.org/codemeta/3.0",
-        "type": "SoftwareSourceCode",
+        "@type": "SoftwareSourceCode",
         "name": entry["software"],
         "description": entry["summary"],
         "author": [person(author) for author in entry["authors"]],
@@ -140,7 +143,8 @@ def tracked() -> dict[str, str]:
 
 def rescience(entry: Json, code: Source, quoted: Mapping[str, Any]) -> str:
     """metadata.yaml as the template of ReScience C has it; what an editor fills stays empty."""
-    first = entry["replicated"][0]
+    first, journal = entry["replicated"]
+    works = (f"{one['title']}. {one['where']}." for one in (first, journal))
     return as_yaml({
         "title": entry["title"],
         "authors": [
@@ -155,11 +159,10 @@ def rescience(entry: Json, code: Source, quoted: Mapping[str, Any]) -> str:
         "code": [{"url": entry["repository"]}, {"doi": entry["doi"]}, {"swh": code.directory_id}],
         "data": [{"url": entry["repository"]}, {"doi": entry["doi"]}],
         "replication": [
-            {"cite": f"{full_name(first['authors'][0])} ({first['year']}). {first['title']}. "
-                     f"{first['where']}"},
+            {"cite": f"{full_name(first['authors'][0])} ({first['year']}). {' '.join(works)}"},
             {"bib": first["key"]},
             {"url": first["url"]},
-            {"doi": entry["replicated"][1]["doi"]},
+            {"doi": journal["doi"]},
         ],
         "abstract": fill(entry["abstract"], quoted),
         "bibliography": "source/book/references.bib",
@@ -180,7 +183,7 @@ def file_entity(path: str, content: bytes, **more: Any) -> Json:
     return known({
         "@id": path, "@type": "File", "contentSize": str(len(content)),
         "encodingFormat": KINDS.get(path.rpartition(".")[2], "text/plain"),
-        "sha256": hashlib.sha256(content).hexdigest(), **more,
+        "sha256": sha256(content), **more,
     })  # fmt: skip
 
 
@@ -190,19 +193,17 @@ def table_entities(name: str, files: Mapping[str, bytes]) -> list[Json]:
     record = json.loads(files[record_path])
     commit = record["git_commit"]
     run, code = f"#run-{name}", f"#code-{commit}"
-    identifier = f"swh:1:rev:{commit}" if re.fullmatch(r"[0-9a-f]{40}", commit) else None
     return [
         file_entity(path, files[path], name=f"{name}.csv", description=record.get("question")),
         file_entity(record_path, files[record_path], about={"@id": path}),
-        known({
+        {
             "@id": run, "@type": "CreateAction", "name": record["command"],
             "instrument": {"@id": code}, "result": {"@id": path}, "endTime": record["date"],
             "description": f"Python {record['python']}, {record['processor']}",
-        }),
-        known({
-            "@id": code, "@type": "SoftwareSourceCode", "name": f"lpsvdd at {commit[:12]}",
-            "version": commit, "identifier": identifier,
-        }),
+        },
+        # Not every commit of a run is in the history that is published, so none gets an identifier.
+        {"@id": code, "@type": "SoftwareSourceCode", "name": f"lpsvdd at {commit[:12]}",
+         "version": commit},
     ]  # fmt: skip
 
 
@@ -231,12 +232,12 @@ def crate(entry: Json, code: Source, files: Mapping[str, bytes]) -> Json:
     main = {"@id": "source/", "@type": ["Dataset", "SoftwareSourceCode"], "name": entry["software"],
             "description": entry["summary"], "version": lpsvdd.__version__,
             "identifier": code.directory_id, "license": {"@id": licences[0]["@id"]},
-            "author": [{"@id": one["@id"]} for one in authors]}  # fmt: skip
+            "author": single([{"@id": one["@id"]} for one in authors])}  # fmt: skip
     root = known({
         "@id": "./", "@type": "Dataset", "name": entry["title"], "description": entry["summary"],
         "datePublished": code.date, "license": {"@id": licences[1]["@id"]},
         "author": main["author"], "keywords": ", ".join(entry["keywords"]),
-        "identifier": doi_url(entry["doi"]) or code.revision_id,
+        "identifier": single([*filter(None, [doi_url(entry["doi"])]), code.revision_id]),
         "citation": [{"@id": one["@id"]} for one in works],
         "hasPart": [{"@id": "source/"}, *({"@id": path} for path in files)],
         "mentions": [{"@id": one["@id"]} for one in tables if one["@type"] == "CreateAction"],
@@ -249,10 +250,8 @@ def crate(entry: Json, code: Source, files: Mapping[str, bytes]) -> Json:
 
 def refresh() -> list[str]:
     """Write the files of the repository anew; the names of those that changed."""
-    changed = []
-    for name, text in tracked().items():
-        path = ROOT / name
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
-            path.write_text(text, encoding="utf-8")
-            changed.append(name)
-    return changed
+    texts = {ROOT / name: text for name, text in tracked().items()}
+    old = {path: path.read_text(encoding="utf-8") if path.exists() else None for path in texts}
+    for path, text in texts.items():
+        path.write_text(text, encoding="utf-8")
+    return [path.name for path, text in texts.items() if text != old[path]]

@@ -8,12 +8,19 @@ from __future__ import annotations
 
 import hashlib
 import subprocess
+import tarfile
+from collections import defaultdict
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from io import BytesIO
 from pathlib import Path
 
 import lpsvdd
 from replication.about import ROOT
+
+EXECUTABLE, PLAIN = 0o100755, 0o100644
+Files = dict[str, tuple[int, bytes]]
+"""Mode and content by path."""
 
 
 class SourceError(ValueError):
@@ -63,11 +70,10 @@ def git(*words: str, root: Path = ROOT) -> bytes:
 def source(root: Path = ROOT) -> Source:
     """The commit of a checkout; without git (an unpacked archive) nothing is known of it."""
     try:
-        words = git("log", "-1", "--format=%H %T %ct", root=root).decode().split()
+        commit, tree, time = git("log", "-1", "--format=%H %T %ct", root=root).decode().split()
         changed = git("status", "--porcelain", "--untracked-files=no", root=root).decode()
     except (OSError, subprocess.CalledProcessError):
         return Source("", "", 0)
-    commit, tree, time = words
     return Source(commit, tree, int(time), tuple(line[3:] for line in changed.splitlines()))
 
 
@@ -82,41 +88,33 @@ def committed(root: Path = ROOT) -> Source:
     return found
 
 
-def files(code: Source, root: Path = ROOT) -> dict[str, tuple[int, bytes]]:
-    """Mode and content of every file of a commit by path, in order."""
-    listing = git("ls-tree", "-r", "-z", code.commit, root=root).decode().rstrip("\0")
-    found = {}
-    for line in listing.split("\0"):
-        meta, path = line.split("\t", 1)
-        mode, kind, name = meta.split()
-        if kind != "blob" or mode == "120000":
-            raise SourceError(f"{path} is neither a plain file nor an executable one")
-        found[path] = (int(mode, 8), name)
-    request = "\n".join(name for _, name in found.values()).encode()
-    command = ["git", "-C", str(root), "cat-file", "--batch"]
-    stream = subprocess.run(command, input=request, capture_output=True, check=True).stdout
-    place, out = 0, {}
-    for path, (mode, _) in found.items():
-        end = stream.index(b"\n", place)
-        size = int(stream[place:end].split()[2])
-        out[path] = (mode, stream[end + 1 : end + 1 + size])
-        place = end + size + 2
-    return dict(sorted(out.items()))
+def files(code: Source, root: Path = ROOT) -> Files:
+    """Every file of a commit, in order."""
+    packed = git("-c", "core.autocrlf=false", "archive", "--format=tar", code.commit, root=root)
+    found: Files = {}
+    with tarfile.open(fileobj=BytesIO(packed)) as archive:
+        for member in archive:
+            if not (member.isfile() or member.isdir()):
+                raise SourceError(f"{member.name} is neither a plain file nor an executable one")
+            if (content := archive.extractfile(member)) is not None:
+                mode = EXECUTABLE if member.mode & 0o100 else PLAIN
+                found[member.name] = (mode, content.read())
+    return dict(sorted(found.items()))
 
 
-def directory_id(content: dict[str, tuple[int, bytes]]) -> str:
+def directory_id(content: Files) -> str:
     """Identifier of files by path, computed from the bytes alone: the check of a deposit."""
 
     def digest(kind: str, body: bytes) -> bytes:
         return hashlib.sha1(f"{kind} {len(body)}\0".encode() + body).digest()
 
-    def tree(files: dict[str, tuple[int, bytes]]) -> bytes:
-        folders: dict[str, dict[str, tuple[int, bytes]]] = {}
+    def tree(files: Files) -> bytes:
+        folders: dict[str, Files] = defaultdict(dict)
         entries = []
         for path, (mode, body) in files.items():
             first, slash, rest = path.partition("/")
             if slash:
-                folders.setdefault(first, {})[rest] = (mode, body)
+                folders[first][rest] = (mode, body)
             else:
                 entries.append((first.encode(), f"{mode:o}", digest("blob", body)))
         entries += [(n.encode() + b"/", "40000", tree(f)) for n, f in folders.items()]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import json
 import re
+import shutil
 import subprocess
 
 import pandas as pd
@@ -15,13 +17,26 @@ import yaml
 from replication import archive, article, codecheck, metadata
 from replication.about import ROOT, about, bibtex
 from replication.cli import build
+from replication.findings import read
+from replication.findings.both_tables import against
 from replication.findings.rate import kept_rate, word
+from replication.findings.rerun import Rerun
 from replication.source import Source, SourceError, committed, directory_id, files, source
 from replication.wording import QUOTE, QuoteError, fill
 
 TEXT = (ROOT / "article" / "article.typ").read_text(encoding="utf-8")
 NAMES = r"ℓ\d|D\d+|(?:Section|Table|Theorem|Eq\.) [\d.]+"
 ALLOWED = {"95", "90", "5", "10", "20"}  # levels of intervals, and the rates that were asked for
+ALLOWED |= {"2"}  # the exponent
+WORDS = (
+    "four|five|six|seven|eight|nine|ten|eleven|twelve|[a-z]+teen|twenty|thirty|forty|fifty|sixty"
+    "|seventy|eighty|ninety|hundred|thousand"
+)
+ALLOWED |= {
+    "four times in five",
+    "six of the sets",
+    "more than a thousand",
+}  # power, figure, OddBench
 
 
 def typed_numbers(text: str) -> set[str]:
@@ -32,7 +47,8 @@ def typed_numbers(text: str) -> set[str]:
                     r"#beside\(image\([^)]*\)",
                     r"table\.hline\(.*?\)", NAMES):  # fmt: skip
         body = re.sub(pattern, "", body)
-    return set(re.findall(r"\d[\d.,]*", body))
+    body = re.sub("|".join(one for one in ALLOWED if not one.isdigit()), "", body)
+    return set(re.findall(rf"\d[\d.,]*|\b(?:{WORDS})\b", body, re.IGNORECASE))
 
 
 @pytest.fixture(scope="module")
@@ -42,12 +58,33 @@ def facts() -> article.Quoted:
 
 def test_every_number_of_the_article_is_a_quote_of_a_finding(facts):
     assert {number.rstrip(".,") for number in typed_numbers(TEXT)} <= ALLOWED
-    assert "8.5" in typed_numbers(TEXT.replace("{{ pure.lead_l1 }}", "8.5"))
+    formulas = " ".join(re.findall(r"\$[^$]*\$", TEXT))
+    assert set(re.findall(r"[\d.]*\d", formulas)) <= {"0", "1", "2", "5", "6", "20"}  # exponents
+    abstract = re.sub(rf"{QUOTE.pattern}|\(2022\)|p [=>] \d( to 20)?|ℓ1", "", about()["abstract"])
+    assert not re.findall(rf"\d|\b(?:{WORDS})\b", abstract)
+    for typed in ("8.5", "eighteen"):
+        assert typed in typed_numbers(TEXT.replace("{{ pure.lead_l1 }}", typed))
     text = fill(TEXT, facts)
     assert "{{" not in text and len(QUOTE.findall(TEXT)) > 80
     assert facts["lead"]["left_interval"] in text and "not computed" not in text
     with pytest.raises(QuoteError):
         fill("{{ lead.nothing }}", facts)
+
+
+def test_what_the_article_says_of_its_numbers_is_so(facts):
+    """Words that no quote holds: where a number lies, and that all or none of them do."""
+    table = against(Rerun(read("pure"), "pure")).loc[["ℓ1-SVDD", "ℓ2-SVDD"]]
+    inside = table["printed"].between(table["low"], table["high"])
+    assert list(inside) == [True, False]
+    printed = [facts["paper"]["over_l1"], facts["paper"]["over_l2"]]
+    assert printed == [f"{value:+.1f}" for value in table["printed"]]
+    assert facts["against_others"]["printed"] == facts["against_others"]["total"]
+    assert facts["tuned"]["same"] == facts["tuned"]["total"]
+    assert facts["tables_p"]["equivalent"] == ["1", "1.2", "5", "20"]
+    assert facts["tables_p"]["confirmed"] == []
+    assert facts["kept_rate"]["word_5"] == facts["kept_rate"]["word_20"] == "keeps its rate"
+    assert "undecided" in facts["one_curve"]["left_1"]
+    assert facts["density"]["on"] < 4  # sets on which the printed columns are equal
 
 
 def test_figures_and_citations_of_the_article_exist():
@@ -74,6 +111,11 @@ def test_what_describes_the_work_agrees(facts):
     assert yaml.safe_load(check)["paper"]["title"] == said["title"] and check.startswith("---\n")
     assert said["authors"][0]["name"] == meta["author"][0]["name"] == "A. Person"
     assert "{{" not in said["abstract"]
+    graph = {one["@id"]: one for one in metadata.crate(entry, code, {})["@graph"]}
+    assert graph["./"]["identifier"] == ["https://doi.org/10.1/x", code.revision_id]
+    assert graph["source/"]["identifier"] == code.directory_id
+    assert graph[graph["./"]["author"]["@id"]]["name"] == "A. Person"
+    assert graph["./"]["name"] == said["title"]
 
 
 @pytest.fixture(scope="module")
@@ -118,6 +160,17 @@ def test_metadata_that_do_not_describe_the_deposit_are_refused(deposit, spoil, s
         archive.check_crate(crate, bodies)
 
 
+def test_a_deposit_does_not_hold_the_book_of_another_commit(deposit, facts, tmp_path):
+    code, _ = deposit
+    (tmp_path / "_static").mkdir()
+    for name in ("index.html", "_static/article.pdf"):
+        (tmp_path / name).write_bytes(b"%PDF")
+    held = archive.contents(code, b"%PDF", tmp_path, facts)
+    assert {"book/index.html", "source/requirements.lock", "source/results/pure.csv"} <= set(held)
+    with pytest.raises(archive.ArchiveError, match="not of this commit"):
+        archive.contents(code, b"%PDF of today", tmp_path, facts)
+
+
 def test_a_deposit_needs_a_commit_without_changes(tmp_path):
     with pytest.raises(SourceError, match="no git checkout"):
         committed(tmp_path)
@@ -132,16 +185,41 @@ def test_a_deposit_needs_a_commit_without_changes(tmp_path):
 
 
 def test_a_check_sees_rows_that_differ():
-    check = codecheck.CHECKS[0]
-    rows = check.stored.head(100)
+    check, ledger = codecheck.CHECKS[0], codecheck.CHECKS[-1]
+    rows = check.stored.head(200)
     assert codecheck.compared(check, rows).good
-    other = codecheck.compared(check, rows.assign(auc=rows["auc"] + ([1.0] * 5 + [0.0] * 95)))
-    assert other.agree == 95 and not other.good and abs(other.largest - 1) < 1e-9
-    assert "NOT EVERY OUTPUT AGREES" in codecheck.certificate([other])
-    ledger = codecheck.CHECKS[-1]
-    changed = ledger.stored.assign(verdict="holds")
-    assert not codecheck.compared(ledger, changed).good
+
+    def other(**changes) -> codecheck.Outcome:
+        return codecheck.compared(check, rows.assign(**changes))
+
+    def auc(*steps: float) -> pd.Series:
+        return rows["auc"] + [*steps, *[0.0] * (200 - len(steps))]
+
+    assert other(auc=auc(0.2)).good and other(auc=auc(0.2)).agree == 199
+    assert not other(auc=auc(1.5)).good  # one altered number
+    assert not other(auc=auc(0.2, 0.2, 0.2)).good  # too many
+    assert not other(auc=rows["auc"].where(rows.index > 0)).good
+    assert other(auc=auc(1.5), params=["{}", *rows["params"][1:]]).good  # a tie on validation
+    assert not codecheck.compared(check, rows.head(0)).good
+    said = codecheck.certificate([other(auc=auc(1.5))])
+    assert "NOT EVERY OUTPUT AGREES" in said and "199 of 200 rows agree" in said
+    assert not codecheck.compared(ledger, ledger.stored.assign(verdict="holds")).good
     assert all((ROOT / one.file).exists() for one in codecheck.CHECKS)
+
+
+def test_a_check_refuses_a_table_that_was_altered(tmp_path, monkeypatch):
+    shutil.copytree(ROOT / "results", tmp_path / "results")
+    monkeypatch.setenv("LPSVDD_RESULTS", str(tmp_path / "results"))
+    table = tmp_path / "results" / "bound_samplesize.csv"
+    table.write_text(table.read_text().replace("7069", "7096", 1))
+    monkeypatch.setattr(codecheck, "CHECKS", codecheck.CHECKS[3:4])
+    (outcome,) = codecheck.run(lambda line: None)
+    assert not outcome.good and "it was altered" in str(outcome)
+    record = json.loads((path := table.with_suffix(".provenance.json")).read_text())
+    record["sha256"] = hashlib.sha256(table.read_bytes()).hexdigest()
+    path.write_text(json.dumps(record))  # and its record with it
+    (outcome,) = codecheck.run(lambda line: None)
+    assert not outcome.good and "7096" in str(outcome)
 
 
 def test_the_rate_is_judged_by_its_rule():
