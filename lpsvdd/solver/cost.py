@@ -43,7 +43,7 @@ from lpsvdd.solver.solve import MAX_ITER, Solution, points_of, solve_problem
 SHELL = 1e-3  # thickness of the surface, relative to the spread of the points
 FILM = 1e-9  # the same, for what counts as on the surface;
 THICK, NEAR_ONE = 1e-5, 1.2  # up to this p, where a slack of 1e-50 has a multiplier, it is thicker
-FIRST = 300  # samples that tell where to begin
+FIRST = 300  # samples that tell where to begin, or a tenth of many
 LOG_LARGEST = 690.0  # of a cost: a sum of many stays finite
 LOOSE = 1e-4  # gap of the balls far from the root,
 NEAR = 0.1  # which begins here
@@ -176,7 +176,7 @@ class _Search:
         problem, positive = self.problem, self.problem.positive
         rows, alpha = np.flatnonzero(positive), np.zeros(problem.n)
         if len(rows) > 2 * FIRST and not isinstance(problem.points, Gram):
-            some = rows[sample_of(len(rows), FIRST)]
+            some = rows[sample_of(len(rows), max(FIRST, len(rows) // 10))]
             few = problem.part(some, problem.points.subset(some))
             search = _Search(few, self.weight[some], self.nu, None)
             search.limits = {**self.limits, "tol": 1e-6, "report": None}
