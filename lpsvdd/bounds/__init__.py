@@ -22,7 +22,6 @@ point is rejected, from the number of training points that determine the ball.
 
 from __future__ import annotations
 
-from ._applied import bound_of, sample_size
 from ._rejection import rejection_risk
 from ._rejection_model import (
     AssumptionWarning,
@@ -34,21 +33,19 @@ from ._rejection_model import (
     unmet_conditions,
 )
 from .complexity import (
-    MonteCarlo,
     margin_loss,
     offset_width,
     rademacher,
     stratum,
     trace_bound,
 )
-from .theorems import FORMS, BoundTerms, error_bound
+from .theorems import FORMS, BoundTerms, bound_of, error_bound, sample_size
 
 __all__ = [
     "FORMS",
     "AssumptionWarning",
     "BoundTerms",
     "Determining",
-    "MonteCarlo",
     "RateChoice",
     "bound_of",
     "cost_for_rate",
