@@ -148,7 +148,7 @@ class OpenSetClassifier(KernelInput, ClassifierMixin, BaseEstimator):
         self._fit_spheres(kernel_matrix(self.X_fit_, **self._kernel_options()), codes[~held])
         self.thresholds_ = np.full(len(self.classes_), -np.inf)
         if self.holdout > 0.0:
-            margins = self.margins(X)
+            margins = self._margins(X)
             for k in range(len(self.classes_)):
                 own = codes == k
                 judged = own & held if (own & held).any() else own
@@ -158,7 +158,9 @@ class OpenSetClassifier(KernelInput, ClassifierMixin, BaseEstimator):
     def margins(self, X):
         """R_k^2 - d_k(x) for every class k; not negative inside the sphere of class k."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        return self._margins(validate_data(self, X, dtype=np.float64, reset=False))
+
+    def _margins(self, X: np.ndarray) -> np.ndarray:
         Kz = kernel_matrix(X, self.X_fit_, **self._kernel_options())
         diag = kernel_diagonal(X, **self._kernel_options())
         return self.radius_sq_ - squared_distances(Kz, self.dual_coef_, diag, self._norms)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lpsvdd.cli._lazy import np
+import numpy as np
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,11 +58,8 @@ def judge(model: Any, frame: pd.DataFrame, explain: int = 0) -> pd.DataFrame:
 
     last, points = seen_by(model, frame)
     score = np.asarray(last.score_samples(points), dtype=float)
-    if hasattr(last, "offset_"):  # the same as decision_function, without a second kernel matrix
-        decision = score - last.offset_
-        verdict = np.where(decision >= 0.0, 1, -1)
-    else:
-        decision, verdict = last.decision_function(points), last.predict(points)
+    decision = score - last.offset_  # decision_function, without a second kernel matrix
+    verdict = np.where(decision >= 0.0, 1, -1)
     columns = {"score": score, "decision": decision, "prediction": verdict}
     scores = pd.DataFrame(columns, index=frame.index)
     if explain:

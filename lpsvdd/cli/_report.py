@@ -7,9 +7,8 @@ from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import typer
-
-from lpsvdd.cli._lazy import np
 
 if TYPE_CHECKING:
     from lpsvdd.cli._model import HeldOut

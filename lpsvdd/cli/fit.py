@@ -7,10 +7,10 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 
 from lpsvdd.cli._errors import warnings_as_notes
-from lpsvdd.cli._lazy import np
 from lpsvdd.cli._options import Data, Force, Keep, Negatives, Quiet, estimator_of
 from lpsvdd.cli._outputs import check_outputs, open_text, write_scores
 from lpsvdd.cli._report import (

@@ -6,10 +6,10 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from lpsvdd.cli._errors import warnings_as_notes
-from lpsvdd.cli._lazy import np
 from lpsvdd.cli._options import Data, Force, Quiet
 from lpsvdd.cli._outputs import check_outputs, draw, open_text, write_scores
 from lpsvdd.cli._report import line, progress, show, size_line
