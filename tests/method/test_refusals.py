@@ -20,6 +20,7 @@ from lpsvdd.openset import OpenSetClassifier
 from lpsvdd.preprocessing import PositiveImputer, PositiveScaler
 from lpsvdd.reference import solve_dual, solve_primal
 from lpsvdd.selection import artificial_outliers
+from lpsvdd.solver import certify
 from lpsvdd.weights import density, global_local, position, sample_weights
 
 RNG = np.random.default_rng(1)
@@ -209,7 +210,17 @@ FUNCTIONS = [
     *[(lambda m=m: explain(m, X), "a fitted LpSVDD is needed")
       for m in (KernelMean().fit(X), LpSVDD())],
     (lambda: nearest_support_vectors(LINEAR, X), "needs rows"),
-    (lambda: solve(np.eye(3), p=2.0, c=1.0, radius="positive"), "'free' or 'nonnegative'"),
+    *call(solve, "must", {"radius": "positive"}, {"p": "2"}, {"p": np.nan}, {"c": np.inf},
+          {"c": [1.0, 2.0]}, {"tol": 0.0}, {"max_iter": 0}, {"y": np.ones(9)}, K=np.eye(3), p=2.0,
+          c=1.0),
+    *[(lambda K=K: solve(K, p=2.0, c=1.0), words) for K, words in (
+        (np.ones((2, 3)), "square"), (np.ones(3), "square"), (np.empty((0, 0)), "non-empty"),
+        (np.full((2, 2), np.nan), "NaN"), (np.array([[1.0, 0.5], [0.1, 1.0]]), "symmetric"),
+        (np.array([["a", "b"], ["b", "a"]]), "real numbers"), (INDEFINITE, "eigenvalue is -1"),
+        (csr_matrix(np.eye(3)), "K must be a dense array"),
+    )],
+    *[(lambda a=a: certify(np.eye(3), p=1.2, c=1.0, alpha=a), "alpha must be 3 finite")
+      for a in (np.full(3, np.nan), np.ones(2))],
     *reference(r"\bK\b", K=np.ones((3, 2))),
     *reference(r"\bK\b", K=np.array([[1.0, 0.5], [0.1, 1.0]])),
     *reference("eigenvalue", K=INDEFINITE),
