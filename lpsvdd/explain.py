@@ -48,8 +48,6 @@ from lpsvdd.kernels import kernel_diagonal, kernel_matrix
 from lpsvdd.solver.memory import batches
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from lpsvdd.estimators import LpSVDD
 
 
@@ -89,12 +87,6 @@ class Explanation:
         return [
             (self.columns[j], self.values[row, j], float(self.contributions[row, j])) for j in order
         ]
-
-    def frame(self) -> pd.DataFrame:
-        """Contributions as a table."""
-        import pandas as pd
-
-        return pd.DataFrame(self.contributions, columns=list(self.columns))
 
 
 class Neighbours(NamedTuple):

@@ -345,7 +345,7 @@ def test_tables_are_read_as_they_are_written(folder, frame, written):
         (b"a,b\n1,2\n3,4,5\n", "Expected 2 fields in line 3, saw 3"),
         (b"a,b\n1,2,3\n3,4,5\n", "quotation marks"),
         (b'a,b\n1,2\n3,"4\n5,6\n', "a quotation mark is never closed"),
-        (b"PAR1 and more", "parquet file"),  # damaged, or not to be read without pyarrow
+        (b"PAR1 and more", "is a parquet file; save the table as CSV"),
         (b"PK\x03\x04 xl/", "a zip archive or an Excel workbook"),
         (b"BZh91AY", "an archive that is not read here"),
         (b"\x89PNG\r\n\0\0\0", "is no text file"),

@@ -19,7 +19,6 @@ from lpsvdd.explain import explain, nearest_support_vectors
 from lpsvdd.openset import OpenSetClassifier
 from lpsvdd.preprocessing import PositiveImputer, PositiveScaler
 from lpsvdd.reference import solve_dual, solve_primal
-from lpsvdd.selection import artificial_outliers
 from lpsvdd.solver import certify
 from lpsvdd.weights import density, global_local, position, sample_weights
 
@@ -203,7 +202,6 @@ FUNCTIONS = [
           K=K),
     *call(global_local, "must", {"lam": 1.5}, {"k": 0}, K=K),
     (lambda: sample_weights("fame", K), "weighting must be one of"),
-    (lambda: artificial_outliers(X, 20, kinds=["strange"]), "kinds"),
     (lambda: explain(LpSVDD(kernel=lambda a, b: float(a @ b)).fit(X), X), "kernel must be rbf"),
     (lambda: explain(LINEAR, K), "kernel must be rbf, linear or poly"),
     (lambda: explain(LpSVDD(kernel="poly").fit(X).set_params(degree=2.5), X), "a whole degree"),

@@ -234,7 +234,7 @@ def test_artificial_outliers_know_nothing_of_the_held_out_rows():
 
 def test_extrapolated_points_lie_beyond_a_row_seen_from_another():
     """Rows are unit vectors: x + (x - z)/2 has an entry 3/2 and an entry -1/2."""
-    (made,) = artificial_outliers(np.eye(3), 100, kinds=["extrapolated"], random_state=0).values()
+    made = artificial_outliers(np.eye(3), 100, random_state=0)["extrapolated"]
     moved = made[(made.max(axis=1) != 1.0)]  # the others picked the same row twice
     assert len(moved) > 40
     assert (np.sort(moved, axis=1) == [-0.5, 0.0, 1.5]).all()
