@@ -115,14 +115,7 @@ class OpenSetClassifier(KernelInput, ClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X, y):
-        """Fit one sphere per class and set the thresholds on held-out samples.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features)
-        y : array of shape (n_samples,)
-            At least two classes.
-        """
+        """Fit one sphere per class (two at least) and set the thresholds on held-out samples."""
         for name in ("rejection_rate", "holdout"):
             value = getattr(self, name)
             if not (is_number(value) and 0.0 <= value < 1.0):
@@ -177,8 +170,6 @@ class OpenSetClassifier(KernelInput, ClassifierMixin, BaseEstimator):
         margins = self.margins(X)
         outside = (margins < self.thresholds_).all(axis=1)
         return self._labels[np.where(outside, len(self.classes_), margins.argmax(axis=1))]
-
-    # -- inner workings -----------------------------------------------------------------------
 
     def _hold_out(self, codes: np.ndarray) -> np.ndarray:
         """Mask of held-out samples: of each class the share asked for, leaving at least one."""
