@@ -135,13 +135,10 @@ def _origin_of_parts(step: ColumnTransformer) -> np.ndarray | None:
 
 def named(X: Any, columns: tuple[str, ...], Z: np.ndarray) -> np.ndarray:
     """Values to show beside the columns: those of X where it has them, else of the features."""
+    values = X.to_numpy(dtype=object) if hasattr(X, "columns") else np.asarray(X, dtype=object)
+    labels = [f"x{j}" for j in range(values.shape[1])]
     if hasattr(X, "columns"):
         labels = [str(name) for name in X.columns]
-        if set(columns) <= set(labels):
-            return X.to_numpy(dtype=object)[:, [labels.index(name) for name in columns]]
-    else:
-        given = np.asarray(X, dtype=object)
-        places = [f"x{j}" for j in range(given.shape[1])]
-        if set(columns) <= set(places):
-            return given[:, [places.index(name) for name in columns]]
+    if set(columns) <= set(labels):
+        return values[:, [labels.index(name) for name in columns]]
     return np.asarray(Z, dtype=object)
