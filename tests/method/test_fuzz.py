@@ -100,20 +100,13 @@ def _changed(found):
         yield replace(found, **change), change.keys()
 
 
-def test_a_wrong_answer_would_be_found():
-    one = next(p for p in map(fuzz.problem, range(50)) if p.kernel == "rbf" and len(p.case.y) > 9)
-    found = solve(one.case.K, one.case.y, p=one.case.p, c=one.c)
-    assert judge(one.case, found).is_right
-    for wrong, what in _changed(found):
-        assert not judge(one.case, wrong).is_right, what
-
-
-@pytest.mark.parametrize("number", NEEDS_DIGITS)
-def test_a_wrong_answer_would_be_found_where_it_takes_more_digits_than_doubles_have(number):
+@pytest.mark.parametrize("number", [0, *NEEDS_DIGITS])
+def test_a_wrong_answer_would_be_found(number):
     one = fuzz.problem(number)
     found = solve(one.case.K, one.case.y, p=one.case.p, c=one.c)
     verdict = judge(one.case, found)
-    assert found.status == "optimal" and verdict.is_right and verdict.is_exact
+    assert found.status == "optimal" and verdict.is_right
+    assert verdict.is_exact == (number != 0)
     for wrong, what in _changed(found):
         assert not judge(one.case, wrong).is_right, what
 
