@@ -32,8 +32,8 @@ class OpenSetClassifier(KernelInput, ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    p, C, C_neg
-        Exponent and costs of lp-SVDD, the same for every class; ``C_neg=None`` means C.
+    p, C
+        Exponent and cost of lp-SVDD, the same for every class.
     use_negatives : bool
         Give each sphere the samples of the other classes as labelled negatives.
     rejection_rate : float in [0, 1)
@@ -45,8 +45,6 @@ class OpenSetClassifier(KernelInput, ClassifierMixin, BaseEstimator):
     kernel : {"rbf", "linear", "poly"} or callable
     gamma, degree, coef0
         Kernel parameters, see `lpsvdd.kernels`; the width is taken over all samples of the fit.
-    tol, max_iter
-        As in `lpsvdd.solve`.
     random_state : int, RandomState or None
         Chooses the held-out samples.
 
@@ -88,7 +86,6 @@ class OpenSetClassifier(KernelInput, ClassifierMixin, BaseEstimator):
         *,
         p=2.0,
         C=1.0,
-        C_neg=None,
         use_negatives=False,
         rejection_rate=0.05,
         holdout=0.25,
@@ -96,13 +93,10 @@ class OpenSetClassifier(KernelInput, ClassifierMixin, BaseEstimator):
         gamma="half-mean-distance",
         degree=3,
         coef0=1.0,
-        tol=1e-9,
-        max_iter=200,
         random_state=None,
     ):
         self.p = p
         self.C = C
-        self.C_neg = C_neg
         self.use_negatives = use_negatives
         self.rejection_rate = rejection_rate
         self.holdout = holdout
@@ -110,8 +104,6 @@ class OpenSetClassifier(KernelInput, ClassifierMixin, BaseEstimator):
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
-        self.tol = tol
-        self.max_iter = max_iter
         self.random_state = random_state
 
     def fit(self, X, y):
@@ -187,14 +179,10 @@ class OpenSetClassifier(KernelInput, ClassifierMixin, BaseEstimator):
         self.radius_sq_ = np.empty(n_classes)
         self.duality_gap_ = np.empty(n_classes)
         self.n_iter_ = np.ones(n_classes, dtype=int)
-        cost_negative = self.C if self.C_neg is None else self.C_neg
         for k in range(n_classes):
             rows = np.arange(len(K)) if self.use_negatives else np.flatnonzero(codes == k)
             y = np.where(codes[rows] == k, 1.0, -1.0)
-            solution = solve(
-                K[np.ix_(rows, rows)], y, p=self.p, c=np.where(y > 0.0, self.C, cost_negative),
-                tol=self.tol, max_iter=self.max_iter,
-            )  # fmt: skip
+            solution = solve(K[np.ix_(rows, rows)], y, p=self.p, c=self.C)
             if not np.isfinite(solution.radius_sq):
                 raise ValueError(
                     f"the radius of class {self.classes_[k]!r} is beyond any float, so spheres "

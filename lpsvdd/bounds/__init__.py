@@ -34,10 +34,9 @@ from .complexity import (
     stratum,
     trace_bound,
 )
-from .theorems import FORMS, BoundTerms, bound_of, error_bound, sample_size
+from .theorems import BoundTerms, bound_of, error_bound, sample_size
 
 __all__ = [
-    "FORMS",
     "AssumptionWarning",
     "BoundTerms",
     "Determining",

@@ -41,8 +41,6 @@ from ._rejection_model import width_rule
 if TYPE_CHECKING:
     from lpsvdd.estimators import LpSVDD
 
-FORMS = ("paper", "corrected")
-
 
 @dataclass(frozen=True)
 class BoundTerms:
@@ -205,8 +203,8 @@ def setting_of(
     norm: float | None,
 ) -> tuple[Setting, float, list[str]]:
     """The setting, the share of delta that the choice of B leaves, and notes; see `error_bound`."""
-    if form not in FORMS:
-        raise ValueError(f"form must be one of {', '.join(FORMS)}, got {form!r}")
+    if form not in ("paper", "corrected"):
+        raise ValueError(f"form must be 'paper' or 'corrected', got {form!r}")
     if not math.isfinite(radius_sq):
         raise ValueError(f"radius_sq must be finite, got {radius_sq!r}")
     share, notes = 1.0, []
