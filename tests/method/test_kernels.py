@@ -67,14 +67,6 @@ def test_a_weighted_quantile_is_that_of_the_values_written_out(pairs, level):
     assert found == pytest.approx(wanted, abs=1e-9)
 
 
-def test_a_weighted_quantile_by_hand():
-    """1, 1, 2, 4, 4, 4, 4: the middle is 4, a quarter of the way is half-way from 1 to 2."""
-    values, weights = np.array([4.0, 1.0, 2.0]), np.array([4.0, 2.0, 1.0])
-    assert weighted_quantile(values, 0.5, weights) == 4.0
-    assert weighted_quantile(values, 0.25, weights) == 1.5
-    assert weighted_quantile(values, 0.0, weights) == 1.0
-
-
 # -- distances to a centre far away -------------------------------------------------------------
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -85,20 +83,6 @@ def test_radius_minimises_the_primal(d, p, log_c, n_neg):
     best = primal(radius)
     nearby = radius + np.array([-1e-2, -1e-5, -1e-8, 1e-8, 1e-5, 1e-2])
     assert all(best <= primal(r) + 1e-9 * (1.0 + abs(best)) for r in nearby)
-
-
-@pytest.mark.parametrize("p", [1.0, 1.001, 32 / 31, 2.0, 20.0, 100.0])
-@pytest.mark.parametrize("c", [1e-8, 1e-3, 1.0, 1e8])
-@pytest.mark.parametrize("n_neg", [0, 5])
-def test_nothing_overflows_over_the_whole_range(p, c, n_neg):
-    K, y = gaussian(n_neg=n_neg)
-    problem = Problem(K, y, p=p, c=c)
-    with np.errstate(over="raise", invalid="raise"):
-        found = certify(K, y, p=p, c=c, alpha=problem.weighted_mean())
-    assert not math.isnan(found.gap)
-    assert not math.isnan(found.radius_sq)
-    if not problem.is_radius_zero:
-        assert np.isfinite(list(problem.kkt_residuals(problem.weighted_mean()).values())).all()
 
 
 # -- the tilt -----------------------------------------------------------------------------------
