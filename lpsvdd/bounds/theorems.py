@@ -79,6 +79,13 @@ class BoundTerms:
         """True when the bound is at least 1 and so says nothing about a probability."""
         return self.total >= 1
 
+    @property
+    def enough(self) -> int | float:
+        """The number of samples from which on this bound would be below 1, all else equal."""
+        root = math.log(self.n) / 2
+        room = 1.0 - self.empirical
+        return _first_below(self.log_complexity + root, math.log(self.confidence) + root, room)
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -230,42 +237,37 @@ def setting_of(
 
 def sample_size(
     p: float,
-    margin: float,
+    margin: float | Sequence[float],
     delta: float,
     target: float = 1.0,
     *,
     empirical: float = 0.0,
     form: str = "corrected",
-    B: float | None = None,
-    B_kappa: float = 1.0,
-    radius_sq: float = 0.0,
     negatives: bool = False,
     norm: float | None = None,
 ) -> int | float:
     """Smallest n with empirical + complexity + confidence < target; inf if there is none.
 
-    With sqrt(tr K) replaced by sqrt(n) B_kappa, complexity and confidence are multiples of
-    1/sqrt(n): a bound e + c / sqrt(n) is below the target t exactly for n > (c / (t - e))^2.
+    For k(x, x) = 1 and, in the printed form, R^2 = 0, its best case.
 
     Parameters
     ----------
-    p, margin, delta, form, B, negatives, norm : as in `error_bound`, with one margin.
+    p, margin, delta, form, negatives, norm : as in `error_bound`.
     target : positive number; 1 asks when the bound stops being vacuous.
     empirical : assumed empirical term; 0 is the best case.
-    B_kappa : 1 for a Gaussian kernel.
-    radius_sq : R^2, used by the printed form only; 0 is its best case.
     """
-    margin, target = parts.positive(margin, "margin"), parts.positive(target, "target")
+    grid, target = parts.margins(margin), parts.positive(target, "target")
     room = target - parts.positive(empirical, "empirical", or_zero=True)
-    B_kappa = parts.positive(B_kappa, "B_kappa")
-    setting, share, _ = setting_of(form, p, B, B_kappa, radius_sq, negatives, norm)
+    setting, share, _ = setting_of(form, p, None, 1.0, 0.0, negatives, norm)
     # At n = 1 the terms are their own coefficients of 1/sqrt(n).
-    log_confidence = math.log(confidence_term(1, parts.confidence(delta) * share))
-    total = float(np.logaddexp(setting.complexity(margin, 1, B_kappa)[2], log_confidence))
-    if room <= 0:
-        return math.inf
-    log_n = 2 * (total - math.log(room))
-    if log_n > 300 * math.log(10):
+    confidence = math.log(confidence_term(1, parts.confidence(delta) * share / len(grid)))
+    return min(_first_below(setting.complexity(v, 1, 1.0)[2], confidence, room) for v in grid)
+
+
+def _first_below(log_complexity: float, log_confidence: float, room: float) -> int | float:
+    """Smallest n with (complexity + confidence) / sqrt(n) < room, n > (their sum / room)^2."""
+    total = float(np.logaddexp(log_complexity, log_confidence))
+    if room <= 0 or (log_n := 2 * (total - math.log(room))) > 300 * math.log(10):
         return math.inf
     n = max(1, math.floor(math.exp(log_n)))
     # Below 2^40 the rounding of exp and log is undone exactly; above it one sample is no matter.

@@ -38,6 +38,7 @@ def test_printed_and_corrected_bound_by_hand():
     assert terms.empirical == pytest.approx(0.3125, rel=1e-12)
     assert (terms.linear, terms.offset) == pytest.approx((4.0, 5.0), rel=1e-12)
     assert terms.total == pytest.approx(9.3125 + CONFIDENCE_N4, rel=1e-12)
+    assert terms.enough == sample_size(2, 1.0, 0.05, empirical=0.3125)
 
 
 def test_corrected_bound_with_negatives_takes_the_stratum_of_the_norm():
@@ -220,9 +221,13 @@ def test_sample_size_is_the_first_n_below_the_target(p, form):
         assert terms.total < 0.9
 
 
-def test_sample_size_by_hand():
+def test_sample_size_by_hand_and_over_a_margin_grid():
     # p = 1, v = 1: (9 + 3 sqrt(ln(40)/2))^2 = 170.8...
     assert sample_size(1, 1.0, 0.05) == 171
+    grid = [0.25, 0.5, 1.0]
+    singles = [sample_size(2, v, 0.05 / 3, empirical=0.04) for v in grid]
+    best = sample_size(2, grid, 0.05, empirical=0.04)
+    assert best == min(singles) > sample_size(2, 1.0, 0.05, empirical=0.04)
     assert sample_size(1, 1.0, 0.05, empirical=1.0) == math.inf
     assert sample_size(1, 1.0, 0.05, negatives=True, norm=1.0) > 171
     sizes = [sample_size(p, 0.5, 0.05) for p in (1, 4 / 3, 2, 5)]

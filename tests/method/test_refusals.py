@@ -174,7 +174,6 @@ FUNCTIONS = [
     (lambda: sample_size(2, 1, 0.05, 0), "target"),
     (lambda: sample_size(2, 1, 0.05, empirical=-1), "empirical"),
     (lambda: sample_size(2, 1, 0.05, form="x"), "form"),
-    (lambda: sample_size(2, 1, 0.05, radius_sq=math.inf), "radius_sq"),
     (lambda: bounds.rademacher(np.ones((2, 3)), 1.0), "square"),
     (lambda: bounds.rademacher(np.ones(3)), "rademacher needs the square kernel matrix"),
     (lambda: bounds.rademacher(np.eye(3), 1.0, n_draws=0), "n_draws"),
