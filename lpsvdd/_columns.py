@@ -83,8 +83,6 @@ def _origin(step: Any, width: int) -> np.ndarray | None:
     if isinstance(step, Pipeline):
         origin = np.arange(width)
         for _, inner in step.steps:
-            if inner in (None, "passthrough"):
-                continue
             found = _origin(inner, len(origin))
             if found is None:
                 return None
@@ -114,18 +112,12 @@ def _keeps_names(step: Any) -> bool:
 
 
 def _origin_of_parts(step: ColumnTransformer) -> np.ndarray | None:
-    width = step.n_features_in_
-    names = list(getattr(step, "feature_names_in_", range(width)))
     origin = np.full(max((part.stop for part in step.output_indices_.values()), default=0), -1)
-    for label, part, chosen in step.transformers_:
+    for label, part, _ in step.transformers_:
         place = step.output_indices_[label]
         if place.stop == place.start:
             continue
-        chosen = [chosen] if isinstance(chosen, (str, int)) else chosen
-        chosen = np.arange(width)[chosen] if isinstance(chosen, slice) else list(chosen)
-        if len(chosen) == width and all(isinstance(one, (bool, np.bool_)) for one in chosen):
-            chosen = np.flatnonzero(chosen)
-        inputs = np.array([names.index(c) if isinstance(c, str) else int(c) for c in chosen])
+        inputs = np.array(step._transformer_to_input_indices[label])
         found = _origin(part, len(inputs))
         if found is None:
             return None
@@ -135,13 +127,10 @@ def _origin_of_parts(step: ColumnTransformer) -> np.ndarray | None:
 
 def named(X: Any, columns: tuple[str, ...], Z: np.ndarray) -> np.ndarray:
     """Values to show beside the columns: those of X where it has them, else of the features."""
+    values = X.to_numpy(dtype=object) if hasattr(X, "columns") else np.asarray(X, dtype=object)
+    labels = [f"x{j}" for j in range(values.shape[1])]
     if hasattr(X, "columns"):
         labels = [str(name) for name in X.columns]
-        if set(columns) <= set(labels):
-            return X.to_numpy(dtype=object)[:, [labels.index(name) for name in columns]]
-    else:
-        given = np.asarray(X, dtype=object)
-        places = [f"x{j}" for j in range(given.shape[1])]
-        if set(columns) <= set(places):
-            return given[:, [places.index(name) for name in columns]]
+    if set(columns) <= set(labels):
+        return values[:, [labels.index(name) for name in columns]]
     return np.asarray(Z, dtype=object)

@@ -1,25 +1,20 @@
 r"""Conformal p-values around any detector: thresholds with a meaning, without a contamination.
 
-A detector's score ranks; it does not say how rare a value is. Compare it with the scores of rows
-that the detector was not fitted to. With calibration scores s_1, ..., s_m of rows from the same
-source as a new row,
+With calibration scores s_1, ..., s_m of rows from the same source as a new row x, which the
+detector was not fitted to,
 
     p(x) = (1 + #{i : s_i <= s(x)}) / (m + 1),       s high for normal rows,
 
 is at most t with probability at most t for a new row of that source, for every t, whatever the
 detector and the distribution, if the rows are exchangeable (Vovk, Gammerman and Shafer,
-"Algorithmic Learning in a Random World", 2005).
+"Algorithmic Learning in a Random World", 2005). With K folds ("cross") each row is compared by the
+detector that did not see it, and a new row by all K: p(x) = (1 + sum_k #{i in fold k : s_k(x_i) <=
+s_k(x)}) / (n + 1) (Vovk, Annals of Mathematics and AI 74, 2015). No row is lost for fitting, and
+P(p <= t) <= 2 t up to a term of order K/n (Barber et al., Annals of Statistics 49, 2021).
 
-* ``method="split"``: one part of the rows fits the detector, the other calibrates it.
-* ``method="cross"``: K folds; each row is compared by the detector that did not see it, and a new
-  row x by all K: p(x) = (1 + sum_k #{i in fold k : s_k(x_i) <= s_k(x)}) / (n + 1) (Vovk, Annals of
-  Mathematics and AI 74, 2015). No row is lost for fitting. P(p <= t) <= 2 t holds for every t up to
-  a term of order K/n (Barber et al., Annals of Statistics 49, 2021); in practice it is close to t.
-
-p-values of several new rows that share one calibration set depend on one another positively, and
-the Benjamini-Hochberg procedure at level q then keeps the false discovery rate below q: among the
-rows it names, the expected share of normal ones is at most q (for split: Bates et al., Annals of
-Statistics 51, 2023).
+p-values that share one calibration set depend on one another positively, and the procedure of
+Benjamini and Hochberg at level q then keeps the false discovery rate below q: among the rows it
+names, the expected share of normal ones is at most q (Bates et al., Annals of Statistics 51, 2023).
 """
 
 from __future__ import annotations
@@ -105,18 +100,7 @@ class ConformalDetector(MetaEstimatorMixin, OutlierMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X, y=None):
-        """Fit the detector to a part of the rows and calibrate it on the others.
-
-        Parameters
-        ----------
-        X : array or data frame of shape (n_samples, n_features), n_samples >= 2
-            Rows of the normal kind, in whatever form the detector takes.
-        y : ignored
-
-        Returns
-        -------
-        self
-        """
+        """Fit to a part of the rows, all normal, and calibrate on the others; y is ignored."""
         self._check_parameters()
         X = self._rows(X)
         if not hasattr(X, "iloc"):  # a data frame stays one: the detector may know its columns
@@ -143,15 +127,11 @@ class ConformalDetector(MetaEstimatorMixin, OutlierMixin, BaseEstimator):
         return (1.0 + self._not_above(X)) / (self.n_calibration_ + 1.0)
 
     def select(self, X, fdr=0.1):
-        """Rows called outliers, with a false discovery rate of at most ``fdr``.
+        """Mask of the rows called outliers, with a false discovery rate of at most ``fdr``.
 
         Benjamini and Hochberg's procedure on the p-values of all rows of X together: what is
-        selected depends on the batch. With few calibration rows no p-value may be small enough:
-        to select k of n rows takes one of at most fdr k/n.
-
-        Returns
-        -------
-        array of bool, shape (n_samples,)
+        selected depends on the batch. To select k of n rows takes p-values of at most fdr k/n,
+        and few calibration rows may give none so small.
         """
         if not is_number(fdr) or not 0.0 < fdr < 1.0:
             raise ValueError(f"fdr must be a number in (0, 1), got {fdr!r}")
@@ -168,8 +148,6 @@ class ConformalDetector(MetaEstimatorMixin, OutlierMixin, BaseEstimator):
     def predict(self, X):
         """+1 for accepted rows, -1 where the p-value is at most ``level``."""
         return np.where(self.decision_function(X) >= 0.0, 1, -1)
-
-    # -- inner workings ---------------------------------------------------------------------
 
     def _rows(self, X):
         """Rows in memory; sparse ones pass where the detector takes them."""

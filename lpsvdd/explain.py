@@ -48,8 +48,6 @@ from lpsvdd.kernels import kernel_diagonal, kernel_matrix
 from lpsvdd.solver.memory import batches
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from lpsvdd.estimators import LpSVDD
 
 
@@ -66,8 +64,6 @@ class Explanation:
     base : float
         Score when no column counts: 0 for the exact solvers.
     scores : ndarray of shape (n_rows,)
-    offset : float
-        Threshold: rows with scores below it are rejected.
     columns : tuple of str
     values : ndarray of shape (n_rows, n_columns), dtype object
         The rows as they were given, for captions.
@@ -78,7 +74,6 @@ class Explanation:
     contributions: np.ndarray
     base: float
     scores: np.ndarray
-    offset: float
     columns: tuple[str, ...]
     values: np.ndarray = field(repr=False)
     typical: np.ndarray = field(repr=False)
@@ -89,12 +84,6 @@ class Explanation:
         return [
             (self.columns[j], self.values[row, j], float(self.contributions[row, j])) for j in order
         ]
-
-    def frame(self) -> pd.DataFrame:
-        """Contributions as a table."""
-        import pandas as pd
-
-        return pd.DataFrame(self.contributions, columns=list(self.columns))
 
 
 class Neighbours(NamedTuple):
@@ -141,8 +130,7 @@ def explain(model: Any, X: Any) -> Explanation:
     thinned = targets[:: -(-len(targets) // 500)]  # enough for three quantiles
     typical = np.quantile(psi(thinned), [0.1, 0.5, 0.9], axis=0)
     values = named(X, columns, Z)
-    offset = float(getattr(svdd, "offset_", np.nan))
-    return Explanation(found, base, svdd.score_samples(rows), offset, columns, values, typical)
+    return Explanation(found, base, svdd.score_samples(rows), columns, values, typical)
 
 
 def nearest_support_vectors(model: Any, X: Any, n: int = 5) -> Neighbours:

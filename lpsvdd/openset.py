@@ -5,16 +5,14 @@ The paper's discussion names this extension, for test samples that may belong to
 
 from __future__ import annotations
 
-from numbers import Real
-
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from lpsvdd._base import KernelInput, precomputed_diagonal
-from lpsvdd._validation import check_square_kernel, is_number
+from lpsvdd._base import KernelInput
+from lpsvdd._validation import is_number
 from lpsvdd.kernels import kernel_diagonal, kernel_matrix, resolve_gamma, squared_distances
 from lpsvdd.solver import solve
 
@@ -34,8 +32,8 @@ class OpenSetClassifier(KernelInput, ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    p, C, C_neg
-        Exponent and costs of lp-SVDD, the same for every class; ``C_neg=None`` means C.
+    p, C
+        Exponent and cost of lp-SVDD, the same for every class.
     use_negatives : bool
         Give each sphere the samples of the other classes as labelled negatives.
     rejection_rate : float in [0, 1)
@@ -43,16 +41,10 @@ class OpenSetClassifier(KernelInput, ClassifierMixin, BaseEstimator):
     holdout : float in [0, 1)
         Share of each class held out from the fit to set t_k (at least one sample; a class with a
         single sample is calibrated on that one). With 0 everything is used for the fit and nothing
-        is rejected until ``calibrate`` is called.
-    reject_label : optional
-        Label of rejected samples, not one of the classes. None: "unknown" for text labels, else -1
-        (or, where -1 is a class, one less than the smallest class). A label whose type does not
-        fit the classes makes ``predict`` return an array of dtype object.
-    kernel : {"rbf", "linear", "poly", "precomputed"} or callable
+        is rejected.
+    kernel : {"rbf", "linear", "poly"} or callable
     gamma, degree, coef0
         Kernel parameters, see `lpsvdd.kernels`; the width is taken over all samples of the fit.
-    tol, max_iter
-        As in `lpsvdd.solve`.
     random_state : int, RandomState or None
         Chooses the held-out samples.
 
@@ -69,11 +61,12 @@ class OpenSetClassifier(KernelInput, ClassifierMixin, BaseEstimator):
     fit_indices_ : array
         Rows of the training data the spheres were fitted to (the others were held out).
     reject_label_ : the label of rejected samples
+        "unknown" for text labels, else -1 (where -1 is a class, one less than the smallest class).
 
     Notes
     -----
     There is no ``decision_function``: scikit-learn expects its argmax to equal ``predict``, which
-    cannot hold with a rejection. Use ``margins`` (its argmax is ``predict_closed``) and
+    cannot hold with a rejection. Use ``margins`` (its argmax is the closed-set label) and
     ``score_samples``.
 
     Examples
@@ -93,45 +86,34 @@ class OpenSetClassifier(KernelInput, ClassifierMixin, BaseEstimator):
         *,
         p=2.0,
         C=1.0,
-        C_neg=None,
         use_negatives=False,
         rejection_rate=0.05,
         holdout=0.25,
-        reject_label=None,
         kernel="rbf",
         gamma="half-mean-distance",
         degree=3,
         coef0=1.0,
-        tol=1e-9,
-        max_iter=200,
         random_state=None,
     ):
         self.p = p
         self.C = C
-        self.C_neg = C_neg
         self.use_negatives = use_negatives
         self.rejection_rate = rejection_rate
         self.holdout = holdout
-        self.reject_label = reject_label
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
-        self.tol = tol
-        self.max_iter = max_iter
         self.random_state = random_state
 
     def fit(self, X, y):
-        """Fit one sphere per class and set the thresholds on held-out samples.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features), or the square kernel matrix if precomputed.
-        y : array of shape (n_samples,)
-            At least two classes.
-        """
+        """Fit one sphere per class (two at least) and set the thresholds on held-out samples."""
         for name in ("rejection_rate", "holdout"):
-            _check_share(name, getattr(self, name))
+            value = getattr(self, name)
+            if not (is_number(value) and 0.0 <= value < 1.0):
+                raise ValueError(f"{name} must be in [0, 1), got {value!r}")
+        if self.kernel == "precomputed":
+            raise ValueError("kernel must be computed from rows: 'precomputed' is not possible")
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -139,79 +121,47 @@ class OpenSetClassifier(KernelInput, ClassifierMixin, BaseEstimator):
             raise ValueError(
                 "y holds one class; OpenSetClassifier needs at least two (for one class, LpSVDD)"
             )
-        self.reject_label_, self._labels = _label_table(self.classes_, self.reject_label)
+        self.reject_label_ = _reject_label(self.classes_)
+        known = (
+            self.classes_ if self.classes_.dtype.kind in "iufU" else self.classes_.astype(object)
+        )
+        self._labels = np.append(known, self.reject_label_)
         held = self._hold_out(codes)
         self.fit_indices_ = np.flatnonzero(~held)
-        if self.kernel == "precomputed":
-            check_square_kernel(X, "X (kernel='precomputed')")
-            self.gamma_ = None
-            K = X[np.ix_(self.fit_indices_, self.fit_indices_)]
-        else:
-            self.X_fit_ = X[self.fit_indices_]
-            self.gamma_ = resolve_gamma(self.gamma, self.X_fit_)
-            K = kernel_matrix(self.X_fit_, **self._kernel_options())
-        self._diag_fit = K.diagonal().copy()
-        self._fit_spheres(K, codes[~held])
+        self.X_fit_ = X[self.fit_indices_]
+        self.gamma_ = resolve_gamma(self.gamma, self.X_fit_)
+        self._fit_spheres(kernel_matrix(self.X_fit_, **self._kernel_options()), codes[~held])
         self.thresholds_ = np.full(len(self.classes_), -np.inf)
         if self.holdout > 0.0:
-            lonely = np.bincount(codes[held], minlength=len(self.classes_)) == 0
-            rows = np.flatnonzero(held | lonely[codes])
-            diag = X.diagonal()[rows] if self.kernel == "precomputed" else None
-            self._calibrate(X[rows], codes[rows], self.rejection_rate, diag)
+            margins = self._margins(X)
+            for k in range(len(self.classes_)):
+                own = codes == k
+                judged = own & held if (own & held).any() else own
+                self.thresholds_[k] = np.quantile(margins[judged, k], self.rejection_rate)
         return self
 
-    def calibrate(self, X, y, *, rejection_rate=None, diag=None):
-        """Set the thresholds on held-out samples of your own; the spheres are not refitted.
-
-        A class without a sample here keeps its threshold. ``rejection_rate=None`` takes the
-        constructor's; ``diag`` as in ``margins``.
-        """
+    def margins(self, X):
+        """R_k^2 - d_k(x) for every class k; not negative inside the sphere of class k."""
         check_is_fitted(self)
-        rate = self.rejection_rate if rejection_rate is None else rejection_rate
-        _check_share("rejection_rate", rate)
-        y = column_or_1d(y)
-        unknown = np.setdiff1d(y, self.classes_)
-        if len(unknown):
-            raise ValueError(f"y holds labels that are not classes of the fit: {unknown.tolist()}")
-        self._calibrate(X, np.searchsorted(self.classes_, y), rate, diag)
-        return self
+        return self._margins(validate_data(self, X, dtype=np.float64, reset=False))
 
-    def margins(self, X, *, diag=None):
-        """R_k^2 - d_k(x) for every class k; not negative inside the sphere of class k.
-
-        With a precomputed kernel X holds k(x, x_i) for all training samples, and ``diag`` holds
-        k(x, x) (may be left out where the training diagonal is constant).
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        if self.kernel == "precomputed":
-            Kz = X[:, self.fit_indices_]
-            diag = precomputed_diagonal(diag, len(X), self._diag_fit)
-        elif diag is not None:
-            raise ValueError("diag is for kernel='precomputed'; other kernels compute k(x, x)")
-        else:
-            Kz = kernel_matrix(X, self.X_fit_, **self._kernel_options())
-            diag = kernel_diagonal(X, **self._kernel_options())
+    def _margins(self, X: np.ndarray) -> np.ndarray:
+        Kz = kernel_matrix(X, self.X_fit_, **self._kernel_options())
+        diag = kernel_diagonal(X, **self._kernel_options())
         return self.radius_sq_ - squared_distances(Kz, self.dual_coef_, diag, self._norms)
 
-    def score_samples(self, X, *, diag=None):
+    def score_samples(self, X):
         """max_k (m_k(x) - t_k): how well the best class accepts x; rejected where negative.
 
-        Plus infinity where nothing is rejected (thresholds not set).
+        Plus infinity where nothing is rejected (``holdout=0``).
         """
-        return (self.margins(X, diag=diag) - self.thresholds_).max(axis=1)
+        return (self.margins(X) - self.thresholds_).max(axis=1)
 
-    def predict(self, X, *, diag=None):
+    def predict(self, X):
         """Class of each sample, or ``reject_label_`` outside all spheres."""
-        margins = self.margins(X, diag=diag)
+        margins = self.margins(X)
         outside = (margins < self.thresholds_).all(axis=1)
         return self._labels[np.where(outside, len(self.classes_), margins.argmax(axis=1))]
-
-    def predict_closed(self, X, *, diag=None):
-        """argmin_k (d_k - R_k^2): the class of each sample, without rejection."""
-        return self.classes_[self.margins(X, diag=diag).argmax(axis=1)]
-
-    # -- inner workings -----------------------------------------------------------------------
 
     def _hold_out(self, codes: np.ndarray) -> np.ndarray:
         """Mask of held-out samples: of each class the share asked for, leaving at least one."""
@@ -229,14 +179,10 @@ class OpenSetClassifier(KernelInput, ClassifierMixin, BaseEstimator):
         self.radius_sq_ = np.empty(n_classes)
         self.duality_gap_ = np.empty(n_classes)
         self.n_iter_ = np.ones(n_classes, dtype=int)
-        cost_negative = self.C if self.C_neg is None else self.C_neg
         for k in range(n_classes):
             rows = np.arange(len(K)) if self.use_negatives else np.flatnonzero(codes == k)
             y = np.where(codes[rows] == k, 1.0, -1.0)
-            solution = solve(
-                K[np.ix_(rows, rows)], y, p=self.p, c=np.where(y > 0.0, self.C, cost_negative),
-                tol=self.tol, max_iter=self.max_iter,
-            )  # fmt: skip
+            solution = solve(K[np.ix_(rows, rows)], y, p=self.p, c=self.C)
             if not np.isfinite(solution.radius_sq):
                 raise ValueError(
                     f"the radius of class {self.classes_[k]!r} is beyond any float, so spheres "
@@ -248,32 +194,10 @@ class OpenSetClassifier(KernelInput, ClassifierMixin, BaseEstimator):
             self.n_iter_[k] = max(solution.n_iter, 1)
         self._norms = np.einsum("ik,ik->k", self.dual_coef_, K @ self.dual_coef_)
 
-    def _calibrate(self, X, codes: np.ndarray, rate: float, diag) -> None:
-        margins = self.margins(X, diag=diag)
-        if len(margins) != len(codes):
-            raise ValueError(f"X has {len(margins)} samples, y has {len(codes)} labels")
-        for k in np.unique(codes):
-            self.thresholds_[k] = np.quantile(margins[codes == k, k], rate)
 
-
-def _check_share(name: str, value: object) -> None:
-    if not (is_number(value) and 0.0 <= value < 1.0):
-        raise ValueError(f"{name} must be in [0, 1), got {value!r}")
-
-
-def _label_table(classes: np.ndarray, reject_label):
-    """The reject label, and an array of all labels with it in last place."""
-    numeric = classes.dtype.kind in "iuf"
-    if reject_label is None and numeric:
-        reject_label = -1 if -1 not in classes else classes.min() - 1
-    elif reject_label is None:
-        reject_label = "unknown"
-    if reject_label in classes.tolist():
-        raise ValueError(f"reject_label must not be one of the classes, got {reject_label!r}")
-    is_text = isinstance(reject_label, str) and classes.dtype.kind == "U"
-    same_kind = is_text or numeric and isinstance(reject_label, (Real, np.number))
-    table = np.empty(len(classes) + 1, dtype=object)
-    table[:-1], table[-1] = classes, reject_label
-    if same_kind:
-        table = np.concatenate([classes, np.asarray([reject_label])])
-    return reject_label, table
+def _reject_label(classes: np.ndarray):
+    if classes.dtype.kind in "iuf":
+        return -1 if -1 not in classes else classes.min() - 1
+    if "unknown" in classes.tolist():
+        raise ValueError("the class 'unknown' has the name of what is rejected; rename it")
+    return "unknown"

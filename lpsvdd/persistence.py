@@ -1,9 +1,9 @@
 r"""Fitted models as files that hold numbers and names, never code.
 
 A model file is a zip archive in the format of skops: the tree of the estimator's attributes as
-JSON, its arrays in NumPy's own format. To this we add ``lpsvdd.json`` with the number of our format
-and the versions of the packages that wrote it. A pickle, in contrast, is a program: whoever loads
-one runs what its author wrote.
+JSON, its arrays in NumPy's own format, and ``lpsvdd.json`` with the number of our format and the
+versions of the packages that wrote it. A pickle, in contrast, is a program: whoever loads one runs
+what its author wrote.
 
 Loading builds an object only if each type named in the file is on a list: those that skops trusts
 (scikit-learn's estimators, NumPy's and Python's own containers) and the estimators of this package.
@@ -30,9 +30,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from lpsvdd import __version__
 from lpsvdd._atomic import whole_file
-
-FORMAT = 1
-"""Raised when older versions of this package cannot read a new file."""
 
 OUR_TYPES = (
     "lpsvdd.baselines.gaussian_process.GaussianProcessOCC",
@@ -126,7 +123,7 @@ def save(
             f"the model holds {', '.join(foreign)}, and a file without code cannot hold that; "
             "use a named or a precomputed kernel, and transformers of scikit-learn or lpsvdd"
         )
-    about = {"format": FORMAT, "versions": _versions(), "notes": notes or {}}
+    about = {"format": 1, "versions": _versions(), "notes": notes or {}}
     buffer = io.BytesIO(data)
     with zipfile.ZipFile(buffer, "a", compression=zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(MEMBER, json.dumps(about, indent=1))
@@ -154,7 +151,7 @@ def load_model(path: str | Path) -> Any:
 
     path = Path(path)
     data = _read(path)
-    about = _about(path, data)
+    versions, _ = _about(path, data)
     try:
         named = get_untrusted_types(data=data)
     except Exception as error:
@@ -175,14 +172,14 @@ def load_model(path: str | Path) -> Any:
         check_is_fitted(model)
     except Exception as error:
         raise _damaged(path, error) from error
-    _compare_versions(path, about["versions"])
+    _compare_versions(path, versions)
     return model
 
 
 def read_notes(path: str | Path) -> dict[str, Any]:
     """The notes given to :func:`save`."""
     path = Path(path)
-    return _about(path, _read(path))["notes"]
+    return _about(path, _read(path))[1]
 
 
 def _versions() -> dict[str, str]:
@@ -261,8 +258,8 @@ def _limit(data: bytes) -> int:
     return 100 * len(data) + 10**7
 
 
-def _about(path: Path, data: bytes) -> dict[str, Any]:
-    """Our own member of the archive, checked."""
+def _about(path: Path, data: bytes) -> tuple[dict[str, str], dict[str, Any]]:
+    """Versions and notes of our own member of the archive, checked."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         if MEMBER not in archive.namelist():
             raise ModelFileError(
@@ -275,25 +272,21 @@ def _about(path: Path, data: bytes) -> dict[str, Any]:
             writer = str(versions["lpsvdd"])
         except Exception as error:
             raise _damaged(path, error) from error
-    if number > FORMAT:
+    if number > 1:  # raised when older versions of this package cannot read a new file
         raise ModelFileError(
             f"{path.name} was written by lpsvdd {writer} in format {number}; this is lpsvdd "
-            f"{__version__}, which reads formats up to {FORMAT}: install the newer version"
+            f"{__version__}, which reads format 1: install the newer version"
         )
-    return {"format": number, "versions": versions, "notes": notes}
+    return versions, notes
 
 
 def _compare_versions(path: Path, written: dict[str, str]) -> None:
     """Warn of other versions of what decides the numbers that a loaded model computes."""
-
-    def minor(text: str) -> list[str]:
-        return text.split(".")[:2]
-
     present = _versions()
     other = [
         f"{name} {written.get(name, 'unknown')} (here {present[name]})"
         for name in ("lpsvdd", "scikit-learn", "numpy")
-        if minor(str(written.get(name, ""))) != minor(present[name])
+        if str(written.get(name, "")).split(".")[:2] != present[name].split(".")[:2]
     ]
     if other:
         warnings.warn(

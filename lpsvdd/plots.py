@@ -60,10 +60,10 @@ def fraction(value: float) -> str:
     return str(exact) if abs(float(exact) - value) < 1e-9 else f"{value:g}"
 
 
-def _new_axes(**options: Any) -> Axes:
+def _new_axes() -> Axes:
     import matplotlib.pyplot as plt
 
-    return plt.subplots(layout="constrained", **options)[1]
+    return plt.subplots(layout="constrained")[1]
 
 
 def score_histogram(

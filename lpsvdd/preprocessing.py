@@ -39,18 +39,8 @@ class _PositiveTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator
     """Shared ground: n features in, the same n features out, floating point."""
 
     def _check(self, X: object, *, reset: bool, allow_nan: bool = False) -> np.ndarray:
-        return validate_data(
-            self,
-            X,
-            reset=reset,
-            dtype=(np.float64, np.float32),
-            ensure_all_finite="allow-nan" if allow_nan else True,
-        )
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
+        finite = "allow-nan" if allow_nan else True
+        return validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite=finite)
 
 
 class PositiveImputer(_PositiveTransformer):
@@ -93,14 +83,14 @@ class PositiveImputer(_PositiveTransformer):
             names = getattr(self, "feature_names_in_", np.arange(X.shape[1]))[empty].tolist()
             raise ValueError(f"no positive row has a value of feature(s) {names}")
         statistic = np.nanmean if self.strategy == "mean" else np.nanmedian
-        self.statistics_ = statistic(rows.astype(np.float64), axis=0)
+        self.statistics_ = statistic(rows, axis=0)
         return self
 
     def transform(self, X) -> np.ndarray:
         """X with missing values replaced."""
         check_is_fitted(self)
         X = self._check(X, reset=False, allow_nan=True)
-        return np.where(np.isnan(X), self.statistics_.astype(X.dtype), X)
+        return np.where(np.isnan(X), self.statistics_, X)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -123,7 +113,7 @@ class PositiveScaler(_PositiveTransformer):
     def fit(self, X, y=None) -> Self:
         """Learn mean and standard deviation from the rows with y > 0."""
         X = self._check(X, reset=True)
-        rows = positive_rows(X, y).astype(np.float64)
+        rows = positive_rows(X, y)
         # Rounding in the mean would leave a constant feature at ±1e-17, and unit norm would then
         # blow that up to ±1: decide constancy exactly and centre by the constant itself.
         constant = (rows == rows[0]).all(axis=0)
@@ -136,7 +126,7 @@ class PositiveScaler(_PositiveTransformer):
         """(X − mean) / scale."""
         check_is_fitted(self)
         X = self._check(X, reset=False)
-        return (X - self.mean_.astype(X.dtype)) / self.scale_.astype(X.dtype)
+        return (X - self.mean_) / self.scale_
 
 
 class UnitNorm(_PositiveTransformer):
@@ -155,9 +145,9 @@ class UnitNorm(_PositiveTransformer):
         X = self._check(X, reset=False)
         # Dividing by the largest entry first keeps squares of tiny and huge rows representable.
         largest = np.abs(X).max(axis=1, keepdims=True)
-        scaled = X / np.where(largest == 0.0, X.dtype.type(1), largest)
+        scaled = X / np.where(largest == 0.0, 1.0, largest)
         norm = np.linalg.norm(scaled, axis=1, keepdims=True)
-        return scaled / np.where(norm == 0.0, X.dtype.type(1), norm)
+        return scaled / np.where(norm == 0.0, 1.0, norm)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -1,4 +1,4 @@
-"""Tables as pandas reads them, every cell as text: files, standard input, parquet, catalogue.
+"""Tables as pandas reads them, every cell as text: files, standard input, catalogue.
 
 A table has a header and rows, counted from 1 below it. Separator, decimal sign and encoding are
 found from the first megabyte; a file is read in blocks and may be larger than the memory. Cells
@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
-BLOCK, HEAD = 4096, 1_000_000  # rows held at a time; bytes looked at first
+BLOCK = 4096  # rows held at a time
+HEAD = 1_000_000  # bytes looked at first
 
 
 @dataclass
@@ -43,15 +44,10 @@ class Table:
     notes: list[str] = field(default_factory=list)
 
 
-def is_file(source: str) -> bool:
-    """Whether the argument names a file or standard input rather than a data set."""
-    return source == "-" or Path(source).exists()
-
-
 @contextmanager
 def open_table(source: str) -> Iterator[Table]:
     """The table of a file, of standard input ("-") or of the catalogue."""
-    if not is_file(source):
+    if source != "-" and not Path(source).exists():
         yield _catalogue(source)
         return
     with ExitStack() as stack:
@@ -61,7 +57,7 @@ def open_table(source: str) -> Iterator[Table]:
             head, stream = _looked_at(raw)
             if head[:2] == b"\x1f\x8b":
                 head, stream = _looked_at(gzip.GzipFile(fileobj=stream))
-            yield _parquet(stream, name) if head[:4] == b"PAR1" else _text(head, stream, name)
+            yield _text(head, stream, name)
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise ValueError(f"{name} is a damaged gzip file: {error}") from None
 
@@ -128,6 +124,7 @@ def _decoded(head: bytes, name: str) -> tuple[str, str, list[str]]:
     binary = {
         b"PK\x03\x04": "a zip archive or an Excel workbook; unpack it, or save the sheet as CSV",
         b"\xd0\xcf\x11\xe0": "an Excel file; save the sheet as CSV",
+        b"PAR1": "a parquet file; save the table as CSV",
         b"BZh": archive,
         b"\xfd7zXZ": archive,
         b"\x28\xb5\x2f\xfd": archive,
@@ -197,27 +194,6 @@ def _decimal(cells: Iterator[str]) -> str:
     return "," if signs == {","} else "."
 
 
-def _parquet(stream: Any, name: str) -> Table:
-    import pandas as pd
-
-    try:
-        frame = pd.read_parquet(io.BytesIO(stream.read()))
-    except ImportError:
-        raise ValueError(
-            f"{name} is a parquet file, which needs pyarrow: install it, or save the table as CSV"
-        ) from None
-    except Exception as error:  # pyarrow has its own
-        raise ValueError(f"{name} is a damaged parquet file: {error}") from None
-    return _of_frame(frame, name)
-
-
-def _of_frame(frame: pd.DataFrame, name: str, label: str | None = None) -> Table:
-    text = frame.astype(object).where(frame.notna(), "").map(str).astype(object)
-    text.columns = [str(column) for column in frame.columns]
-    blocks = (text[i : i + BLOCK] for i in range(0, len(text), BLOCK))
-    return Table(name, list(text.columns), blocks, label=label)
-
-
 def _catalogue(source: str) -> Table:
     import pandas as pd
 
@@ -232,4 +208,6 @@ def _catalogue(source: str) -> Table:
         ) from None
     data = datasets.load(source)
     frame = pd.DataFrame(data.X, columns=list(data.feature_names)).assign(**{"+1 or -1": data.y})
-    return _of_frame(frame, f"{data.id} {data.name}", label="+1 or -1")
+    text = frame.astype(object).where(frame.notna(), "").map(str).astype(object)
+    blocks = (text[i : i + BLOCK] for i in range(0, len(text), BLOCK))
+    return Table(f"{data.id} {data.name}", list(text), blocks, label="+1 or -1")

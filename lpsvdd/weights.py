@@ -23,8 +23,6 @@ from scipy.spatial.distance import cdist
 
 from lpsvdd._validation import check_labels
 
-WEIGHTINGS = ("position", "density", "global-local")
-
 
 def position(
     K: np.ndarray,
@@ -155,7 +153,8 @@ def sample_weights(
         return density(X, y, distances=distances, **parameters)
     if weighting == "global-local":
         return global_local(K, y, **parameters)
-    raise ValueError(f"weighting must be one of {WEIGHTINGS}, got {weighting!r}")
+    known = "'position', 'density', 'global-local'"
+    raise ValueError(f"weighting must be one of {known}, got {weighting!r}")
 
 
 def kernel_distances(K: np.ndarray) -> np.ndarray:

@@ -45,11 +45,8 @@ class KernelMean(KernelOneClass):
     """
 
     def _fit_kernel(self, K, y, sample_weight):
-        self.dual_coef_ = self._coefficients(y)
+        self.dual_coef_ = np.full(len(y), 1.0 / len(y))
         self._squared_norm = float(self.dual_coef_ @ K @ self.dual_coef_)
-
-    def _coefficients(self, y):
-        return np.full(len(y), 1.0 / len(y))
 
     def _score_kernel(self, Kz, diag):
         return -squared_distances(Kz, self.dual_coef_, diag, self._squared_norm)

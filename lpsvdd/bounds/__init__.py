@@ -1,28 +1,22 @@
 r"""What can be promised of a fitted ball: error bounds, and the risk of rejecting a normal point.
 
-By Rademacher complexity, as printed in the paper and with a complete proof: with
-f(x) = ||phi(x) - a||^2 and a margin v > 0, every such bound has the shape
+With f(x) = ||phi(x) - a||^2 and a margin v > 0, a bound by Rademacher complexity has the shape
 
     P[ y (f(x) - R^2) > v ]  <=  empirical  +  complexity  +  confidence
 
-and holds with probability 1 - delta over the n training pairs. The book chapter "What the error
-bound is worth" states the theorems and proves the corrected one.
-
-Convention, used everywhere: the empirical Rademacher complexity of a class F on z_1..z_n is
+and holds with probability 1 - delta over the n training pairs. The empirical Rademacher complexity
+of a class F on z_1..z_n is, here and in the book,
 
     R_n(F) = E_sigma sup_{f in F} (2/n) sum_i sigma_i f(z_i)            (no absolute value)
 
-so that a contraction by an L-Lipschitz function costs a factor L, and F enters the bound as
-R_n(F) itself. Shawe-Taylor & Cristianini (2004), whom the paper follows, put an absolute value
-around the sum; their contraction then costs 2L.
-
-``rejection_risk`` is a statement of another kind: an interval for the probability that a normal
-point is rejected, from the number of training points that determine the ball.
+so that a contraction by an L-Lipschitz function costs a factor L; with an absolute value, as in
+Shawe-Taylor and Cristianini (2004), whom the paper follows, it costs 2L. ``rejection_risk`` is an
+interval for the probability that a normal point is rejected, from the number of training points
+that determine the ball.
 """
 
 from __future__ import annotations
 
-from ._applied import bound_of, sample_size
 from ._rejection import rejection_risk
 from ._rejection_model import (
     AssumptionWarning,
@@ -34,21 +28,18 @@ from ._rejection_model import (
     unmet_conditions,
 )
 from .complexity import (
-    MonteCarlo,
     margin_loss,
     offset_width,
     rademacher,
     stratum,
     trace_bound,
 )
-from .theorems import FORMS, BoundTerms, error_bound
+from .theorems import BoundTerms, bound_of, error_bound, sample_size
 
 __all__ = [
-    "FORMS",
     "AssumptionWarning",
     "BoundTerms",
     "Determining",
-    "MonteCarlo",
     "RateChoice",
     "bound_of",
     "cost_for_rate",

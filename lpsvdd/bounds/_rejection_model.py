@@ -39,8 +39,6 @@ from ._rejection import rejection_risk
 if TYPE_CHECKING:
     from lpsvdd.estimators import LpSVDD
 
-SURFACE = 1e-8  # of the largest distance: nearer to the surface, rounding decides the side
-
 
 class AssumptionWarning(UserWarning):
     """A statement was computed for a model that does not meet one of its conditions."""
@@ -110,7 +108,8 @@ def determining_points(
     kept = _counted(model, counted)
     everywhere = _excess(model)
     reach = max(float(everywhere.max()) + model.radius_sq_, abs(model.radius_sq_))
-    near = (SURFACE + 6.0 * math.sqrt(max(_own_gap(model), 0.0))) * reach
+    rounding = 1e-8  # of the largest distance: nearer to the surface, it decides the side
+    near = (rounding + 6.0 * math.sqrt(max(_own_gap(model), 0.0))) * reach
     on_surface = np.abs(everywhere) <= near
     # Above a thousandth of the largest a multiplier is positive beyond doubt.
     h, needed = everywhere[kept], model.alpha_[kept] > 1e-3 * model.alpha_.max()
@@ -122,7 +121,7 @@ def determining_points(
     high = int((determining | (h >= -near)).sum())
     low = int((determining if density else outside).sum())
     if density:
-        _check_density(model, kept, int((np.abs(h) <= SURFACE * reach).sum()))
+        _check_density(model, kept, int((np.abs(h) <= rounding * reach).sum()))
     if model.p == 1.0 and not on_surface.any():
         # 1/C is an integer and every R^2 of an interval is optimal (or C n < 1). The largest of
         # them has the nearest points outside on its surface, the smallest the next ones inside.

@@ -1,4 +1,4 @@
-r"""The bounds as functions of a fitted model's slacks and kernel matrix.
+r"""The bounds as functions of slacks and kernel matrix, or of a fitted model.
 
 Notation: f(x) = ||phi(x) - w||^2, v = margin, k(x, x) <= B_kappa^2 on the support, K the kernel
 matrix of the n training points, zeta_i = max(0, y_i (f(x_i) - R^2)) their slacks. With
@@ -8,10 +8,6 @@ form="paper", the paper's Theorem 2 as printed (stated for the learnt w, with ||
 
     P[y (f - R^2) > v] <= ||zeta||_p^p / (n v^p)
         + 4 p B B_kappa (B^2 + 3 B_kappa^2 + R^2)^(p-1) / (v^p sqrt(n))  + 3 sqrt(ln(2/delta)/(2n))
-
-form="paper-trace", its Theorem 5 as printed (with 3 B_kappa, not squared, in the bracket):
-
-    second term = 4 p B (B^2 + 3 B_kappa + R^2)^(p-1) sqrt(tr K) / (n v^p)
 
 form="corrected": for every w with ||w|| <= B and every real R^2 at once,
 
@@ -29,24 +25,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import logsumexp
+from sklearn.utils.validation import check_is_fitted
 
 from lpsvdd._validation import check_exponent
 
 from . import complexity as parts
+from ._rejection_model import width_rule
 
-FORMS = ("paper", "paper-trace", "corrected")
+if TYPE_CHECKING:
+    from lpsvdd.estimators import LpSVDD
 
 
 @dataclass(frozen=True)
 class BoundTerms:
     """One bound, term by term; `total` is empirical + complexity + confidence, never clipped.
 
-    `linear` and `offset` are the two parts of the complexity (offset is 0 in the printed forms).
+    `linear` and `offset` are the two parts of the complexity (offset is 0 in the printed form).
     `delta` is the probability the caller asked for; `delta_used` what is left for this margin
     and this B after the union bounds. `log_complexity` stays finite where complexity overflows.
     """
@@ -79,6 +79,13 @@ class BoundTerms:
         """True when the bound is at least 1 and so says nothing about a probability."""
         return self.total >= 1
 
+    @property
+    def enough(self) -> int | float:
+        """The number of samples from which on this bound would be below 1, all else equal."""
+        root = math.log(self.n) / 2
+        room = 1.0 - self.empirical
+        return _first_below(self.log_complexity + root, math.log(self.confidence) + root, room)
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -101,11 +108,9 @@ class Setting:
             linear, offset = slope * 4 * self.B * root_trace / n, slope * width / math.sqrt(n)
             return linear, offset, math.log(linear + offset)
         # In logarithms: v^-p times a (p-1)-th power overflows for moderate p and small v.
-        squared = self.form == "paper"
-        reach = self.B**2 + 3 * (self.B_kappa**2 if squared else self.B_kappa) + abs(self.radius_sq)
-        size = self.B_kappa / math.sqrt(n) if squared else root_trace / n
-        value = math.log(4 * self.p * self.B * size) - self.p * math.log(margin)
-        value += (self.p - 1) * math.log(reach)
+        reach = self.B**2 + 3 * self.B_kappa**2 + abs(self.radius_sq)
+        size = 4 * self.p * self.B * self.B_kappa / math.sqrt(n)
+        value = math.log(size) - self.p * math.log(margin) + (self.p - 1) * math.log(reach)
         return parts.safe_exp(value), 0.0, value
 
     def empirical(self, slack: np.ndarray, margin: float) -> float:
@@ -138,7 +143,7 @@ def error_bound(
     negatives: bool = False,
     norm: float | None = None,
 ) -> BoundTerms:
-    """Bound on P[y (f(x) - R^2) > margin], by `form`; the statements head this module.
+    """Bound on P[y (f(x) - R^2) > margin], by `form`, "paper" or "corrected".
 
     Parameters
     ----------
@@ -150,7 +155,7 @@ def error_bound(
     delta : probability in (0, 1) with which the bound may fail.
     radius_sq : R^2. The corrected form does not depend on it.
     B : bound on the norm of the centre, fixed before seeing the data. None: with `norm` given, the
-        printed forms take B = norm (which depends on the data; a note says so) and the corrected
+        printed form takes B = norm (which depends on the data; a note says so) and the corrected
         form with negatives takes the stratum of norm; in all other cases B = B_kappa.
     B_kappa : k(x, x) <= B_kappa^2 for every x, not only the sample. None: sqrt(max diag K), which
         is right for kernels with constant diagonal and depends on the data otherwise.
@@ -205,8 +210,8 @@ def setting_of(
     norm: float | None,
 ) -> tuple[Setting, float, list[str]]:
     """The setting, the share of delta that the choice of B leaves, and notes; see `error_bound`."""
-    if form not in FORMS:
-        raise ValueError(f"form must be one of {', '.join(FORMS)}, got {form!r}")
+    if form not in ("paper", "corrected"):
+        raise ValueError(f"form must be 'paper' or 'corrected', got {form!r}")
     if not math.isfinite(radius_sq):
         raise ValueError(f"radius_sq must be finite, got {radius_sq!r}")
     share, notes = 1.0, []
@@ -228,3 +233,120 @@ def setting_of(
     else:
         _, B, share = parts.stratum(norm, B_kappa)
     return Setting(form, check_exponent(p), B, B_kappa, radius_sq, negatives), share, notes
+
+
+def sample_size(
+    p: float,
+    margin: float | Sequence[float],
+    delta: float,
+    target: float = 1.0,
+    *,
+    empirical: float = 0.0,
+    form: str = "corrected",
+    negatives: bool = False,
+    norm: float | None = None,
+) -> int | float:
+    """Smallest n with empirical + complexity + confidence < target; inf if there is none.
+
+    For k(x, x) = 1 and, in the printed form, R^2 = 0, its best case.
+
+    Parameters
+    ----------
+    p, margin, delta, form, negatives, norm : as in `error_bound`.
+    target : positive number; 1 asks when the bound stops being vacuous.
+    empirical : assumed empirical term; 0 is the best case.
+    """
+    grid, target = parts.margins(margin), parts.positive(target, "target")
+    room = target - parts.positive(empirical, "empirical", or_zero=True)
+    setting, share, _ = setting_of(form, p, None, 1.0, 0.0, negatives, norm)
+    # At n = 1 the terms are their own coefficients of 1/sqrt(n).
+    confidence = math.log(confidence_term(1, parts.confidence(delta) * share / len(grid)))
+    return min(_first_below(setting.complexity(v, 1, 1.0)[2], confidence, room) for v in grid)
+
+
+def _first_below(log_complexity: float, log_confidence: float, room: float) -> int | float:
+    """Smallest n with (complexity + confidence) / sqrt(n) < room, n > (their sum / room)^2."""
+    total = float(np.logaddexp(log_complexity, log_confidence))
+    if room <= 0 or (log_n := 2 * (total - math.log(room))) > 300 * math.log(10):
+        return math.inf
+    n = max(1, math.floor(math.exp(log_n)))
+    # Below 2^40 the rounding of exp and log is undone exactly; above it one sample is no matter.
+    while n < 2**40 and math.exp(total) / math.sqrt(n) >= room:
+        n += 1
+    while 1 < n < 2**40 and math.exp(total) / math.sqrt(n - 1) < room:
+        n -= 1
+    return n
+
+
+def bound_of(
+    model: LpSVDD,
+    *,
+    margin: float | Sequence[float],
+    delta: float = 0.05,
+    form: str = "corrected",
+    event: str = "violation",
+) -> BoundTerms:
+    """Bound on the error probability of a fitted model, for the threshold T = -offset_ in use.
+
+    The corrected theorem holds for every threshold at once, R^2 or one moved by ``contamination``
+    or ``rethreshold``; the slacks are max(0, y_i (f(x_i) - T)).
+
+    Parameters
+    ----------
+    model : fitted LpSVDD.
+    margin, delta, form : as in `error_bound`, whose B follows from the known norm of the centre.
+    event : "violation" bounds P[y (f - T) > margin], the probability of lying on the wrong side by
+        more than the margin. "error" bounds P[y (f - T) > 0], the plain error, by charging every
+        training point that is not on the right side by at least the margin (corrected form only).
+
+    Returns
+    -------
+    BoundTerms; `notes` names the assumptions that this model does not meet.
+    """
+    check_is_fitted(model)
+    if event not in ("violation", "error"):
+        raise ValueError(f"event must be 'violation' or 'error', got {event!r}")
+    if event == "error" and form != "corrected":
+        raise ValueError("event='error' is a corollary of the corrected form only")
+    diag = model.diag_fit_
+    if model.solver_ == "landmarks":
+        if not isinstance(model.kernel, str) or model.kernel != "rbf":
+            raise ValueError(
+                "the bound needs k(x, x) of the training samples, and a model on landmarks keeps "
+                "it for the rbf kernel only"
+            )
+        diag = np.ones(len(model.y_fit_))
+    labels, threshold = model.y_fit_, -float(model.offset_)
+    excess = labels * (model.distance_fit_ - threshold)
+    options: dict[str, Any] = {
+        "p": model.p,
+        "K": diag,
+        "radius_sq": threshold,
+        "form": form,
+        "negatives": bool((labels < 0).any()),
+        "norm": math.sqrt(max(model.norm_sq_, 0.0)),
+    }
+    if event == "error":
+        # Here the slacks depend on the margin, so the grid is walked through one by one.
+        grid, delta = parts.margins(margin), parts.confidence(delta)
+        terms = min(
+            (
+                error_bound(
+                    slack=np.maximum(excess + v, 0), margin=v, delta=delta / len(grid), **options
+                )
+                for v in grid
+            ),
+            key=lambda candidate: candidate.total,
+        )
+    else:
+        terms = error_bound(slack=np.maximum(excess, 0), margin=margin, delta=delta, **options)
+    notes = [*terms.notes]
+    rule = width_rule(model)
+    if rule is not None:
+        notes.append(
+            f"gamma={rule!r} was computed from the sample; the theorem asks for a kernel fixed "
+            "before: pass a number, or learn it on other samples"
+        )
+    if form != "corrected" and threshold < 0:
+        notes.append("the squared radius is negative; the printed form was put with |R^2|")
+    return replace(terms, delta=delta, notes=tuple(notes))

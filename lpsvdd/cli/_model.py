@@ -7,9 +7,11 @@ all inside the pipeline that is saved.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from lpsvdd.cli._lazy import np
+import numpy as np
+
+from lpsvdd.cli._report import line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,11 +60,8 @@ def judge(model: Any, frame: pd.DataFrame, explain: int = 0) -> pd.DataFrame:
 
     last, points = seen_by(model, frame)
     score = np.asarray(last.score_samples(points), dtype=float)
-    if hasattr(last, "offset_"):  # the same as decision_function, without a second kernel matrix
-        decision = score - last.offset_
-        verdict = np.where(decision >= 0.0, 1, -1)
-    else:
-        decision, verdict = last.decision_function(points), last.predict(points)
+    decision = score - last.offset_  # decision_function, without a second kernel matrix
+    verdict = np.where(decision >= 0.0, 1, -1)
     columns = {"score": score, "decision": decision, "prediction": verdict}
     scores = pd.DataFrame(columns, index=frame.index)
     if explain:
@@ -88,18 +87,10 @@ def unseen(model: Any, rows: Rows, roles: Roles) -> list[tuple[str, str]]:
     ]
 
 
-class HeldOut(NamedTuple):
-    """What models said of rows that they had not seen."""
-
-    rejected: int
-    tested: int
-    auc: float | None
-
-
 def held_out(
-    pipeline: Pipeline, frame: pd.DataFrame, y: np.ndarray, *, negatives: bool
-) -> HeldOut | None:
-    """Judge each target by a model of the others, in five folds; None for fewer than ten.
+    pipeline: Pipeline, frame: pd.DataFrame, y: np.ndarray, *, negatives: bool, rate: float
+) -> list[str]:
+    """What the report says of new rows: each target judged by a model of the others, in five folds.
 
     Of more than a thousand targets one part of at most 2,000 is judged.
     """
@@ -108,7 +99,7 @@ def held_out(
 
     pool, others = np.flatnonzero(y > 0), np.flatnonzero(y < 0)
     if len(pool) < 10:
-        return None
+        return [line("new targets", "too few rows to say how many will be rejected")]
     model = clone(pipeline)
     if hasattr(pipeline[-1], "best_estimator_"):  # width and share as chosen
         model.steps[-1] = (pipeline.steps[-1][0], clone(pipeline[-1].best_estimator_))
@@ -127,7 +118,11 @@ def held_out(
         tested += len(test)
         if len(judged):
             aucs.append(auc(scores["score"], np.repeat([1, -1], [len(test), len(judged)])))
-    return HeldOut(rejected, tested, float(np.mean(aucs)) if aucs else None)
+    text = f"about {100 * rejected / tested:.0f} % are rejected ({rejected} of {tested} held out)"
+    if rejected > max(2.0 * rate * tested, 3):
+        text += f"; for about {100 * rate:.0f} %: --holdout 0.3"
+    said = [line("new targets", text)]
+    return said + [line("AUC", f"{np.mean(aucs):.4f} (held out)")] if aucs else said
 
 
 def held_aside(y: np.ndarray, share: float, negatives: bool) -> np.ndarray:

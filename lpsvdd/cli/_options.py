@@ -18,7 +18,7 @@ Option = typer.Option
 Data = Annotated[
     str,
     typer.Argument(
-        help="CSV file with a header line, gzipped or not; parquet file; - for standard input; "
+        help="CSV file with a header line, gzipped or not; - for standard input; "
         "or a data set such as wine."
     ),
 ]

@@ -16,8 +16,9 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+import numpy as np
+
 from lpsvdd._atomic import whole_file
-from lpsvdd.cli._lazy import np
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,14 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
 import typer
-
-from lpsvdd.cli._lazy import np
-
-if TYPE_CHECKING:
-    from lpsvdd.cli._model import HeldOut
 
 
 def line(name: str, text: str) -> str:
@@ -76,15 +72,3 @@ def threshold_line(svdd: Any, calibrated: int, rate: float) -> str:
     elif ball and svdd.radius_sq_ <= 0.0:
         rule = "R^2 <= 0: no point is inside the ball; raise --C, lower --nu, or use --holdout 0.3"
     return line("threshold", rule)
-
-
-def held_out_lines(held: HeldOut | None, rate: float) -> list[str]:
-    """Rejection and AUC of rows that the models had not seen."""
-    if held is None:
-        return [line("new targets", "too few rows to say how many will be rejected")]
-    share = held.rejected / held.tested
-    text = f"about {100 * share:.0f} % are rejected ({held.rejected} of {held.tested} held out)"
-    if share > 2.0 * rate and held.rejected > 3:
-        text += f"; for about {100 * rate:.0f} %: --holdout 0.3"
-    lines = [line("new targets", text)]
-    return lines + ([line("AUC", f"{held.auc:.4f} (held out)")] if held.auc is not None else [])

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from lpsvdd.cli._lazy import np
+import numpy as np
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,13 +25,8 @@ if TYPE_CHECKING:
 EMPTY = {"", "?", "na", "n/a", "nan", "null", "none"}
 
 
-class Missing(StrEnum):
-    """What is done about a missing value."""
-
-    error = "error"
-    mean = "mean"
-    median = "median"
-    drop = "drop"
+#: What is done about a missing value.
+Missing = StrEnum("Missing", ["error", "mean", "median", "drop"])
 
 
 def names(text: str | None) -> tuple[str, ...]:
@@ -196,14 +191,8 @@ def listed(values: Iterable[str], most: int = 12) -> str:
     return ", ".join(values[:most]) + more
 
 
-def numbers(cells: np.ndarray, decimal: str) -> tuple[np.ndarray, np.ndarray]:
+def numbers(cells: Iterable[str], decimal: str) -> tuple[np.ndarray, np.ndarray]:
     """Values, NaN where a cell is empty; and a mask of the cells that are no finite numbers."""
-    if decimal == "." and "_" not in "".join(cells):  # Python reads 1_000, no other program does
-        try:
-            values = cells.astype(float)
-            return values, np.isinf(values)
-        except ValueError:
-            pass
     values = np.array([_number(cell.strip().lower(), decimal) for cell in cells], dtype=float)
     bad = np.isinf(values)
     return np.where(bad, np.nan, values), bad
@@ -215,7 +204,7 @@ def _number(cell: str, decimal: str) -> float:
         return math.nan
     if cell in ("true", "false"):
         return float(cell == "true")
-    try:
+    try:  # Python reads 1_000, no other program does
         return math.inf if "_" in cell else float(cell.replace(decimal, "."))
     except ValueError:
         return math.inf

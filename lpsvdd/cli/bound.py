@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -73,19 +73,14 @@ def bound(
         values = (one.margin, one.empirical, one.complexity, one.confidence, one.total)
         lines.append(row.format(form, *(f"{value:.4g}" for value in values)))
         notes += one.notes
-    lines += [_verdict(form, one, svdd, negatives) for form, one in terms.items()]
+    lines += [_verdict(form, one) for form, one in terms.items()]
     show(lines, notes, written, err=False)
 
 
-def _verdict(form: str, terms: BoundTerms, svdd: Any, negatives: bool) -> str:
-    from lpsvdd.bounds import sample_size
-
+def _verdict(form: str, terms: BoundTerms) -> str:
     if not terms.vacuous:
         return f"{form}: P[y (f - R^2) > {terms.margin:g}] <= {terms.total:.4g}"
-    n = sample_size(
-        terms.p, terms.margin, terms.delta_used, form=form, B=terms.B, B_kappa=terms.B_kappa,
-        radius_sq=svdd.radius_sq_, negatives=negatives, empirical=terms.empirical,
-    )  # fmt: skip
+    n = terms.enough
     if not math.isfinite(n):
         return f"{form}: exceeds 1 and says nothing, at any n, with this empirical term"
     size = f"{n}" if n < 10**9 else f"{float(n):.1e}"

@@ -7,21 +7,13 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 
 from lpsvdd.cli._errors import warnings_as_notes
-from lpsvdd.cli._lazy import np
 from lpsvdd.cli._options import Data, Force, Keep, Negatives, Quiet, estimator_of
 from lpsvdd.cli._outputs import check_outputs, open_text, write_scores
-from lpsvdd.cli._report import (
-    held_out_lines,
-    line,
-    model_lines,
-    progress,
-    show,
-    size_line,
-    threshold_line,
-)
+from lpsvdd.cli._report import line, model_lines, progress, show, size_line, threshold_line
 from lpsvdd.cli._roles import Roles, Rows, whole_rows
 from lpsvdd.tables import Table, open_table
 
@@ -136,7 +128,7 @@ def describe(
     if not holdout and not quiet:
         with warnings.catch_warnings(), progress("judging rows held out", quiet=quiet):
             warnings.simplefilter("ignore")
-            lines += held_out_lines(held_out(pipeline, rows.frame, y, negatives=negatives), rate)
+            lines += held_out(pipeline, rows.frame, y, negatives=negatives, rate=rate)
     new = aside | ((y < 0) & (not negatives))
     if holdout and (y[new] < 0).any():
         value = auc(judge(pipeline, rows.frame[new])["score"], y[new])

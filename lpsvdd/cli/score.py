@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from lpsvdd.cli._errors import warnings_as_notes
-from lpsvdd.cli._lazy import np
 from lpsvdd.cli._options import Data, Force, Quiet
 from lpsvdd.cli._outputs import check_outputs, draw, open_text, write_scores
 from lpsvdd.cli._report import line, progress, show, size_line
 from lpsvdd.cli._roles import Missing, Roles, listed, refuse_holes
 from lpsvdd.cli.fit import hashes
 from lpsvdd.tables import Table, open_table
-
-PLOTTED = 5000  # rows that a picture shows: the first ones
 
 
 def score(
@@ -45,32 +44,43 @@ def score(
     """
     check_outputs({"--output": output, "--plot": plot}, [model, data], force=force)
     notes: list[str] = []
+    every: list[np.ndarray] = []  # score, decision, label, whether a row of the fit: a block each
+    shown: list[tuple[Any, Any]] = []
     try:
         with open_table(data) as table, warnings_as_notes(notes):
             fitted, kept, remembered = _load(model, table)
-            tally = _Tally(table, _matched(kept, roles, table), remembered)
+            known = _matched(kept, roles, table)
             with open_text(output, force=force) as handle, progress("scoring", quiet=quiet) as bar:
-                for rows, scores in tally.judged(fitted, explain, plot is not None):
-                    write_scores(handle, table, rows, scores, header=tally.n == len(rows))
-                    bar.set_description_str(f"scored {tally.n:,} rows")
+                for rows, some, scores in _judged(fitted, table, known, explain):
+                    write_scores(handle, table, rows, scores, header=not every)
+                    if plot is not None and sum(len(frame) for frame, _ in shown) < 5000:
+                        shown.append((some.frame, scores.loc[some.frame.index]))
+                    y = np.ones(len(rows)) if rows.y is None else rows.y
+                    again = np.isin(hashes(rows.frame), remembered)
+                    every.append(np.column_stack([scores[["score", "decision"]], y, again]))
+                    bar.set_description_str(f"scored {rows.frame.index[-1]:,} rows")
     except (AttributeError, TypeError, IndexError) as error:
         # A file of allowed types may still hold nonsense; that shows in any of these.
         reason = f"{Path(model).name} holds no usable model ({error}): fit and save it again"
         raise ValueError(reason) from error
     written += [output] if output != "-" else []
+    numbers = np.concatenate(every).astype(float)
     if plot is not None:
+        import pandas as pd
+
         from lpsvdd.cli._model import seen_by
 
-        frame, scores = tally.shown()
+        frame, scores = (pd.concat(part)[:5000] for part in zip(*shown, strict=True))
         last, points = seen_by(fitted, frame)
-        some = f" (the first of {tally.n:,})" if tally.n > len(frame) else ""
-        draw(plot, last, points, scores, f"{table.name}: {len(frame):,} rows{some}", force)
+        part = f" (the first of {len(numbers):,})" if len(numbers) > len(frame) else ""
+        draw(plot, last, points, scores, f"{table.name}: {len(frame):,} rows{part}", force)
         written.append(plot)
     if not quiet:
-        show(tally.lines(), [*notes, *table.notes], written, err=output == "-")
+        lines = _report(table.name, known, numbers)
+        show(lines, [*notes, *table.notes], written, err=output == "-")
 
 
-def _load(path: str, table: Table) -> tuple[Any, Roles, set[int]]:
+def _load(path: str, table: Table) -> tuple[Any, Roles, np.ndarray]:
     """The model, what it knows of columns, and hashes of rows that it was fitted to."""
     from sklearn.base import is_outlier_detector
 
@@ -86,15 +96,15 @@ def _load(path: str, table: Table) -> tuple[Any, Roles, set[int]]:
         known: dict[str, Any] = {one.name: notes.get(one.name) for one in fields(Roles)}
         for name in ("numeric", "categorical", "ids", "drop"):
             known[name] = tuple(map(str, known[name] or ()))
-        return model, Roles(**known), set(notes.get("fitted", ()))
+        return model, Roles(**known), np.array(notes.get("fitted", ()), dtype=np.uint64)
     if hasattr(model, "feature_names_in_"):  # saved from Python
-        return model, Roles(tuple(map(str, model.feature_names_in_))), set()
+        return model, Roles(tuple(map(str, model.feature_names_in_))), np.array([])
     if len(table.header) != model.n_features_in_:
         raise ValueError(
             f"the model knows no column names and takes {model.n_features_in_} numbers; "
             f"{table.name} has {len(table.header)} columns"
         )
-    return model, Roles(tuple(table.header)), set()
+    return model, Roles(tuple(table.header)), np.array([])
 
 
 def _matched(kept: Roles, given: Roles, table: Table) -> Roles:
@@ -123,70 +133,47 @@ def _matched(kept: Roles, given: Roles, table: Table) -> Roles:
     return replace(kept, ids=ids, label=label, target=target, missing=missing)
 
 
-class _Tally:
-    """Blocks of scores, and what the report and the picture need of all of them."""
+def _judged(model: Any, table: Table, roles: Roles, explain: int) -> Iterator[tuple]:
+    """Rows, those that lack no value, and the scores of all (empty cells for the others)."""
+    from lpsvdd.cli._model import judge, unseen
 
-    def __init__(self, table: Table, roles: Roles, remembered: set[int]):
-        self.table, self.roles, self.n, self.fitted = table, roles, 0, 0
-        self._remembered = np.array(sorted(remembered), dtype=np.uint64)
-        self._numbers: list[np.ndarray] = []  # score, decision, label
-        self._shown: list[tuple[Any, Any]] = []
+    skipped, strange, first = 0, dict[tuple[str, str], None](), 1
+    names = ["score", "decision", "prediction", *["reasons"] * bool(explain)]
+    for cells in table.blocks:
+        rows = roles.rows(table, cells, first, strict=False)
+        first += len(rows)
+        holes = rows.holes.any(axis=1) & (not roles.fills)
+        if roles.missing != Missing.drop and holes.any():
+            refuse_holes(table.name, rows, "fill them in, or use --missing drop")
+        some = rows.take(~holes)
+        scores = judge(model, some.frame, explain) if len(some) else some.frame.iloc[:, :0]
+        scores = scores.reindex(index=rows.frame.index, columns=names)
+        scores["prediction"] = scores["prediction"].astype("Int64")
+        skipped += int(holes.sum())
+        strange |= dict.fromkeys(unseen(model, rows, roles))
+        yield rows, some, scores
+    if skipped:
+        table.notes.append(f"{skipped} rows with a missing value have no score")
+    for name in dict.fromkeys(name for name, _ in strange):
+        values = listed([value for column, value in strange if column == name], 5)
+        what = f"column {name!r} holds categories that the model has not met: {values}"
+        table.notes.append(what)
 
-    def judged(self, model: Any, explain: int, keep: bool) -> Any:
-        """Rows with their scores, block by block; a row without a score has empty cells."""
-        from lpsvdd.cli._model import judge, unseen
 
-        skipped, strange = 0, dict[tuple[str, str], None]()
-        for cells in self.table.blocks:
-            rows = self.roles.rows(self.table, cells, self.n + 1, strict=False)
-            holes = rows.holes.any(axis=1) & (not self.roles.fills)
-            if self.roles.missing != Missing.drop and holes.any():
-                refuse_holes(self.table.name, rows, "fill them in, or use --missing drop")
-            some = rows.take(~holes)
-            names = ["score", "decision", "prediction", *["reasons"] * bool(explain)]
-            scores = judge(model, some.frame, explain) if len(some) else some.frame.iloc[:, :0]
-            if keep and self.n < PLOTTED and len(some):
-                self._shown.append((some.frame, scores))
-            scores = scores.reindex(index=rows.frame.index, columns=names)
-            scores["prediction"] = scores["prediction"].astype("Int64")
-            y = np.ones(len(rows)) if rows.y is None else rows.y
-            self._numbers.append(np.column_stack([scores[names[:2]].to_numpy(dtype=float), y]))
-            self.n, skipped = self.n + len(rows), skipped + int(holes.sum())
-            self.fitted += int(np.isin(hashes(some.frame), self._remembered).sum())
-            strange |= dict.fromkeys(unseen(model, rows, self.roles))
-            yield rows, scores
-        if skipped:
-            self.table.notes.append(f"{skipped} rows with a missing value have no score")
-        for name in dict.fromkeys(name for name, _ in strange):
-            values = listed([value for column, value in strange if column == name], 5)
-            what = f"column {name!r} holds categories that the model has not met: {values}"
-            self.table.notes.append(what)
+def _report(name: str, roles: Roles, every: np.ndarray) -> list[str]:
+    from lpsvdd.cli._model import auc
 
-    def shown(self) -> tuple[Any, Any]:
-        """Rows for the picture, and their scores."""
-        import pandas as pd
-
-        frames, scores = zip(*self._shown, strict=True)
-        return pd.concat(frames)[:PLOTTED], pd.concat(scores)[:PLOTTED]
-
-    def lines(self) -> list[str]:
-        """The report."""
-        from lpsvdd.cli._model import auc
-
-        every = np.concatenate(self._numbers)
-        scores, decision, y = every[~np.isnan(every[:, 0])].T
-        labels = every[:, 2] if self.roles.label is not None else None
-        groups = {"rows": y > 0} if labels is None else {"targets": y > 0, "others": y < 0}
-        inside = {name: decision[group] >= 0.0 for name, group in groups.items() if group.any()}
-        shares = [
-            f"{one.sum()} of {len(one)} {name} ({100 * one.mean():.1f} %)"
-            for name, one in inside.items()
-        ]
-        seen = " (in-sample: the model was fitted to rows of this table)" if self.fitted else ""
-        width = len(self.roles.features)
-        lines = [size_line("scored", self.table.name, self.n, width, labels)]
-        lines += [line("accepted", ", ".join(shares) + seen)] if shares else []
-        if (y > 0).any() and (y < 0).any():
-            value = auc(scores[y != 0], y[y != 0])
-            lines.append(line("AUC", f"{value:.4f}{seen}"))
-        return lines
+    scores, decision, y, again = every[~np.isnan(every[:, 0])].T
+    labels = every[:, 2] if roles.label is not None else None
+    groups = {"rows": y > 0} if labels is None else {"targets": y > 0, "others": y < 0}
+    inside = {group: decision[mask] >= 0.0 for group, mask in groups.items() if mask.any()}
+    shares = [
+        f"{one.sum()} of {len(one)} {group} ({100 * one.mean():.1f} %)"
+        for group, one in inside.items()
+    ]
+    seen = " (in-sample: the model was fitted to rows of this table)" if again.any() else ""
+    lines = [size_line("scored", name, len(every), len(roles.features), labels)]
+    lines += [line("accepted", ", ".join(shares) + seen)] if shares else []
+    if (y > 0).any() and (y < 0).any():
+        lines.append(line("AUC", f"{auc(scores[y != 0], y[y != 0]):.4f}{seen}"))
+    return lines

@@ -114,27 +114,18 @@ def _split_at_threshold(table: Table, rule: str) -> Table:
 
 
 def load(name: str, *, target: str | None = None) -> Dataset:
-    """Load a data set of the paper by id (``"D7"``) or name (``"wine"``).
+    """Load a data set of the paper by id (``"D7"``) or name (``"wine"``); case does not matter.
 
     Parameters
     ----------
     name : str
-        Id or name; case does not matter.
     target : str, optional
         Class to describe instead of the paper's, e.g. ``load("iris", target="setosa")``.
 
-    Returns
-    -------
-    Dataset
-
     Raises
     ------
-    KeyError
-        Unknown name.
-    CorruptedTableError
-        The table's checksum differs from the recorded one.
-    MissingDataError
-        D4 or D5, when no file was registered; the message says how to register one.
+    KeyError, CorruptedTableError, MissingDataError
+        Unknown name; a table with another checksum; D4 or D5 when no file was registered.
 
     Examples
     --------

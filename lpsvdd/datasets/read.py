@@ -33,17 +33,9 @@ def array_sha256(X: np.ndarray) -> str:
     return hashlib.sha256(np.ascontiguousarray(X, dtype="<f8").tobytes()).hexdigest()
 
 
-def _number(cell: str) -> float:
-    """A cell as a number; an empty cell is a missing value."""
-    return float(cell) if cell.strip() else float("nan")
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        _number(cell)
-    except ValueError:
-        return False
-    return True
+def _numbers(cells: list[str]) -> list[float]:
+    """Cells as numbers; an empty cell is a missing value."""
+    return [float(cell) if cell.strip() else float("nan") for cell in cells]
 
 
 def read_rows(path: Path) -> list[list[str]]:
@@ -70,17 +62,19 @@ def read_csv(path: Path) -> Table:
     if not rows or len(rows[0]) < 2:
         raise ValueError(f"{path} holds no table: expected features, then the class, by commas")
     width = len(rows[0])
-    header = None if all(_is_number(cell) for cell in rows[0][:-1]) else rows.pop(0)
-    names = header[:-1] if header else [f"x{i}" for i in range(1, width)]
+    names, first = [f"x{i}" for i in range(1, width)], 1
+    try:
+        _numbers(rows[0][:-1])
+    except ValueError:  # a header
+        names, first = rows.pop(0)[:-1], 2
     X = np.empty((len(rows), width - 1))
     for i, row in enumerate(rows):
-        line = i + 1 + (header is not None)
         if len(row) != width:
-            raise ValueError(f"{path}, row {line}: {len(row)} cells, expected {width}")
+            raise ValueError(f"{path}, row {first + i}: {len(row)} cells, expected {width}")
         try:
-            X[i] = [_number(cell) for cell in row[:-1]]
+            X[i] = _numbers(row[:-1])
         except ValueError as error:
-            raise ValueError(f"{path}, row {line}: {error}") from error
+            raise ValueError(f"{path}, row {first + i}: {error}") from error
     labels = np.array([row[-1].strip() for row in rows])
     return Table(X, labels, tuple(name.strip() for name in names))
 

@@ -59,18 +59,8 @@ def validate(table: Table, record: Record, origin: str) -> None:
 def add(name: str, file: str | Path) -> Path:
     """Check a file against the record of a set that users supply, then copy it into their folder.
 
-    Parameters
-    ----------
-    name : str
-        Id or name of the set, e.g. ``"D5"``.
-    file : path
-        A CSV file, plain or gzip-compressed: features, then the class in the last column; a header
-        line is optional.
-
-    Returns
-    -------
-    pathlib.Path
-        The copy that :func:`lpsvdd.datasets.load` reads from now on.
+    The file is CSV, plain or gzip-compressed: features, then the class in the last column; a header
+    line is optional. The answer is the copy that :func:`lpsvdd.datasets.load` reads from now on.
     """
     record = find(name)
     if record.kind != "user":

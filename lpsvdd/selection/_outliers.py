@@ -15,7 +15,7 @@ a width. With rows x of the fitted data, e_k its k-th principal component:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -111,9 +111,7 @@ KINDS: dict[str, Callable[[_Rows, int], np.ndarray]] = {
 """Name of each kind, and what makes it."""
 
 
-def artificial_outliers(
-    X: np.ndarray, n: int, *, kinds: Sequence[str] | None = None, random_state=None
-) -> dict[str, np.ndarray]:
+def artificial_outliers(X: np.ndarray, n: int, *, random_state=None) -> dict[str, np.ndarray]:
     """n artificial outliers of each kind, made from the rows of X.
 
     Parameters
@@ -121,12 +119,7 @@ def artificial_outliers(
     X : array of shape (n_samples, n_features)
     n : int
         Number of points of each kind.
-    kinds : names from ``KINDS``, optional
-        All of them if not given.
     random_state : int, RandomState or None
     """
-    unknown = set(kinds or ()) - set(KINDS)
-    if unknown:
-        raise ValueError(f"unknown kinds {sorted(unknown)}: expected some of {', '.join(KINDS)}")
     rows = _Rows(np.asarray(X, dtype=float), check_random_state(random_state))
-    return {name: KINDS[name](rows, n) for name in (kinds or KINDS)}
+    return {name: KINDS[name](rows, n) for name in KINDS}

@@ -24,7 +24,6 @@ from lpsvdd.solver.cost import check_share
 
 WIDTHS = tuple(2.0**k for k in range(7))
 """The automatic grid of gamma, as multiples of 1/(sum of the columns' variances)."""
-LEAST_ROWS = 4  # with fewer no fold can be judged: the middle of the grid is taken
 
 
 class LpSVDDCV(OutlierMixin, BaseEstimator):
@@ -132,18 +131,7 @@ class LpSVDDCV(OutlierMixin, BaseEstimator):
         self.verbose = verbose
 
     def fit(self, X, y=None):
-        """Choose the parameters and fit the model.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features)
-        y : array of shape (n_samples,), optional
-            +1 for targets, -1 for labelled outliers. None: all targets.
-
-        Returns
-        -------
-        self
-        """
+        """Choose the parameters and fit the model; X and y as in `LpSVDD`."""
         attempt = copy(self)  # what fails or is interrupted leaves the old model whole
         attempt._fit(in_memory(X), y)
         vars(self).update(vars(attempt))
@@ -168,20 +156,15 @@ class LpSVDDCV(OutlierMixin, BaseEstimator):
 
     def score_samples(self, X):
         """Score of each sample under the chosen model; higher is more normal."""
-        X = self._checked(X)
-        return self.best_estimator_.score_samples(X)
+        return self.best_estimator_.score_samples(self._checked(X))
 
     def decision_function(self, X):
         """score_samples(X) - offset_: not negative where the sample is accepted."""
-        X = self._checked(X)
-        return self.best_estimator_.decision_function(X)
+        return self.best_estimator_.decision_function(self._checked(X))
 
     def predict(self, X):
         """+1 for accepted (normal) samples, -1 for outliers."""
-        X = self._checked(X)
-        return self.best_estimator_.predict(X)
-
-    # -- inner workings ---------------------------------------------------------------------
+        return self.best_estimator_.predict(self._checked(X))
 
     def _checked(self, X) -> np.ndarray:
         check_is_fitted(self)
@@ -190,19 +173,15 @@ class LpSVDDCV(OutlierMixin, BaseEstimator):
     def _criterion(self):
         if callable(self.criterion):
             return self.criterion
-        if self.criterion not in CRITERIA:
-            raise ValueError(
-                f"criterion must be a function or one of {', '.join(CRITERIA)}, "
-                f"got {self.criterion!r}"
-            )
-        return CRITERIA[self.criterion]
+        if self.criterion in CRITERIA:
+            return CRITERIA[self.criterion]
+        known = ", ".join(CRITERIA)
+        raise ValueError(f"criterion must be a function or one of {known}, got {self.criterion!r}")
 
     def _chosen(self, targets: np.ndarray, rng) -> np.ndarray:
         """The targets that parameters are chosen on."""
-        if not isinstance(self.max_samples, Integral) or int(self.max_samples) < LEAST_ROWS:
-            raise ValueError(
-                f"max_samples must be a whole number >= {LEAST_ROWS}, got {self.max_samples!r}"
-            )
+        if not isinstance(self.max_samples, Integral) or int(self.max_samples) < 4:
+            raise ValueError(f"max_samples must be a whole number >= 4, got {self.max_samples!r}")
         if len(targets) <= int(self.max_samples):
             return targets
         return targets[np.sort(rng.choice(len(targets), self.max_samples, replace=False))]
@@ -220,7 +199,7 @@ class LpSVDDCV(OutlierMixin, BaseEstimator):
         return [{"p": p, "nu": nu, "gamma": gamma} for p, nu, gamma in grid]
 
     def _folds(self, X: np.ndarray, y: np.ndarray, chosen: np.ndarray, rng) -> list[Fold]:
-        if len(chosen) < LEAST_ROWS:
+        if len(chosen) < 4:  # nothing can be judged: the middle of the grid is taken
             return []
         if isinstance(self.cv, Integral):
             if self.cv < 2:

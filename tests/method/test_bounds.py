@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import pickle
 
 import numpy as np
 import pytest
@@ -39,18 +38,7 @@ def test_printed_and_corrected_bound_by_hand():
     assert terms.empirical == pytest.approx(0.3125, rel=1e-12)
     assert (terms.linear, terms.offset) == pytest.approx((4.0, 5.0), rel=1e-12)
     assert terms.total == pytest.approx(9.3125 + CONFIDENCE_N4, rel=1e-12)
-
-
-def test_printed_trace_form_differs_where_the_kernel_bound_is_not_one():
-    # diag 4, 0, 0, 0: tr K = 4, B_kappa = 2;  3 B_kappa = 6 in Theorem 5, 3 B_kappa^2 = 12 in 2.
-    K = np.diag([4.0, 0.0, 0.0, 0.0])
-    trace = error_bound(**{**HAND, "K": K}, B=1.0, form="paper-trace")
-    main = error_bound(**{**HAND, "K": K}, B=1.0, form="paper")
-    assert trace.complexity == pytest.approx(4 * 2 / 4 * 2 * (1 + 6 + 0.5), rel=1e-12)
-    assert main.complexity == pytest.approx(4 * 2 * 2 / 2 * (1 + 12 + 0.5), rel=1e-12)
-    assert any("B_kappa" in note for note in main.notes)
-    same = error_bound(**HAND, B=1.0, form="paper-trace")
-    assert same.complexity == pytest.approx(18.0, rel=1e-12)
+    assert terms.enough == sample_size(2, 1.0, 0.05, empirical=0.3125)
 
 
 def test_corrected_bound_with_negatives_takes_the_stratum_of_the_norm():
@@ -95,30 +83,26 @@ def test_monte_carlo_below_trace_below_kappa(n, d, seed):
     for K in (points @ points.T, kernel_matrix(points, gamma=0.3)):
         value = bounds.rademacher(K, 1.5, n_draws=400, random_state=seed)
         trace = bounds.trace_bound(K, 1.5)
-        assert value <= trace + 5 * value.stderr
         # Khintchine in Hilbert space: never below the trace bound over sqrt(2).
-        assert value >= trace / math.sqrt(2) - 5 * value.stderr - 1e-12
+        assert 0.85 * trace / math.sqrt(2) <= value <= 1.15 * trace
         kappa = math.sqrt(np.diagonal(K).max())
         assert trace <= 2 * 1.5 * kappa / math.sqrt(n) * (1 + 1e-12)
 
 
 def test_monte_carlo_is_exact_for_orthogonal_points_and_correct_for_equal_ones():
     orthogonal = bounds.rademacher(np.eye(9), 2.0, n_draws=50)
-    assert orthogonal == pytest.approx(2 * 2 / 3, rel=1e-12) and orthogonal.stderr < 1e-15
+    assert orthogonal == pytest.approx(2 * 2 / 3, rel=1e-12)
     # Nine copies of one point: E|sum of 9 signs| = 9 * C(8, 4) / 2^8.
     exact = 2 * 2 / 9 * 9 * math.comb(8, 4) / 2**8
     copies = bounds.rademacher(np.ones((9, 9)), 2.0, n_draws=20_000, random_state=3)
-    assert abs(copies - exact) < 4 * copies.stderr
-    assert copies.stderr < 0.01 * exact
-    again = pickle.loads(pickle.dumps(copies))
-    assert again == copies and again.stderr == copies.stderr
+    assert copies == pytest.approx(exact, rel=0.02)
 
 
 # --- loss and Lipschitz constants --------------------------------------------------------------
 
 
 def test_limit_p_to_one_is_continuous():
-    for form in bounds.FORMS:
+    for form in ("paper", "corrected"):
         at_one = error_bound(**{**HAND, "p": 1.0}, form=form, B=1.0)
         near = error_bound(**{**HAND, "p": 1 + 1e-9}, form=form, B=1.0)
         assert near.total == pytest.approx(at_one.total, rel=1e-7)
@@ -240,12 +224,10 @@ def test_sample_size_is_the_first_n_below_the_target(p, form):
 def test_sample_size_by_hand_and_over_a_margin_grid():
     # p = 1, v = 1: (9 + 3 sqrt(ln(40)/2))^2 = 170.8...
     assert sample_size(1, 1.0, 0.05) == 171
-    grid, losses = [0.25, 0.5, 1.0], [0.1, 0.05, 0.04]
-    best = sample_size(2, grid, 0.05, 1.0, empirical=losses)
-    singles = [
-        sample_size(2, v, 0.05 / 3, 1.0, empirical=e) for v, e in zip(grid, losses, strict=True)
-    ]
-    assert best == min(singles) > sample_size(2, 1.0, 0.05, 1.0, empirical=0.04)
+    grid = [0.25, 0.5, 1.0]
+    singles = [sample_size(2, v, 0.05 / 3, empirical=0.04) for v in grid]
+    best = sample_size(2, grid, 0.05, empirical=0.04)
+    assert best == min(singles) > sample_size(2, 1.0, 0.05, empirical=0.04)
     assert sample_size(1, 1.0, 0.05, empirical=1.0) == math.inf
     assert sample_size(1, 1.0, 0.05, negatives=True, norm=1.0) > 171
     sizes = [sample_size(p, 0.5, 0.05) for p in (1, 4 / 3, 2, 5)]
@@ -260,7 +242,7 @@ def test_bound_of_agrees_with_error_bound():
     model = LpSVDD(p=2.0, C=0.2, gamma=0.5).fit(X)
     K = kernel_matrix(X, gamma=0.5)
     norm = math.sqrt(model.alpha_ @ K @ model.alpha_)
-    for form in bounds.FORMS:
+    for form in ("paper", "corrected"):
         got = bounds.bound_of(model, margin=0.5, delta=0.1, form=form)
         given = {"p": 2.0, "slack": model.slack_, "K": K, "margin": 0.5, "delta": 0.1}
         want = error_bound(**given, radius_sq=model.radius_sq_, form=form, norm=norm)
@@ -268,16 +250,16 @@ def test_bound_of_agrees_with_error_bound():
         assert got.B == pytest.approx(1.0 if form == "corrected" else norm, rel=1e-7)
         assert any("fitted centre" in note for note in got.notes) == (form != "corrected")
     precomputed = LpSVDD(p=2.0, C=0.2, kernel="precomputed").fit(K)
-    again = bounds.bound_of(precomputed, margin=0.5, delta=0.1, K=K)
+    again = bounds.bound_of(precomputed, margin=0.5, delta=0.1)
     assert again.total == pytest.approx(bounds.bound_of(model, margin=0.5, delta=0.1).total)
 
 
 def test_bound_of_uses_the_threshold_in_force_and_names_broken_assumptions():
     X = np.random.default_rng(6).normal(size=(50, 2))
     model = LpSVDD(p=2.0, C=0.2, contamination=0.2).fit(X)
-    terms = bounds.bound_of(model, margin=0.01, p=1.0)
+    terms = bounds.bound_of(model, margin=0.01)
     excess = -model.decision_function(X)
-    expected = bounds.margin_loss(excess, p=1.0, margin=0.01).mean()
+    expected = bounds.margin_loss(excess, p=2.0, margin=0.01).mean()
     assert terms.empirical == pytest.approx(expected, rel=1e-9)
     assert 0 < terms.empirical <= 0.2
     assert any("gamma" in note for note in terms.notes)

@@ -301,26 +301,6 @@ def test_missing_values_are_refused_filled_or_dropped(folder, frame, tmp_path):
     check_error(run("fit", path, "--missing", "drop"), "every row lacks a value")
 
 
-def test_what_the_command_line_saves_exports_to_onnx(frame, tmp_path):
-    pytest.importorskip("skl2onnx")
-    runtime = pytest.importorskip("onnxruntime")
-    from lpsvdd.onnx_export import to_onnx
-
-    holes = frame.drop(columns=["who", "kind"])
-    holes.loc[3, "v"], holes.loc[5, "city"] = np.nan, np.nan
-    holes.to_csv(tmp_path / "d.csv", index=False)
-    words = ("--missing", "median", "--model", tmp_path / "m.lpsvdd")
-    assert run("fit", tmp_path / "d.csv", *words).exit_code == 0
-    new = holes.fillna({"city": ""}).assign(city=lambda table: table["city"].replace("Rome", "?"))
-    model = load_model(tmp_path / "m.lpsvdd")
-    graph = to_onnx(model, new, dtype=np.float64).SerializeToString()
-    feed = {name: new[[name]].to_numpy(dtype=float) for name in ("u", "v")}
-    feed["city"] = new[["city"]].to_numpy(dtype=object)
-    session = runtime.InferenceSession(graph, providers=["CPUExecutionProvider"])
-    _, score, _ = session.run(None, feed)
-    np.testing.assert_allclose(score[:, 0], model.score_samples(new), atol=1e-11)
-
-
 # -- files that are read -----------------------------------------------------------------------
 
 
@@ -365,7 +345,7 @@ def test_tables_are_read_as_they_are_written(folder, frame, written):
         (b"a,b\n1,2\n3,4,5\n", "Expected 2 fields in line 3, saw 3"),
         (b"a,b\n1,2,3\n3,4,5\n", "quotation marks"),
         (b'a,b\n1,2\n3,"4\n5,6\n', "a quotation mark is never closed"),
-        (b"PAR1 and more", "parquet file"),  # damaged, or not to be read without pyarrow
+        (b"PAR1 and more", "is a parquet file; save the table as CSV"),
         (b"PK\x03\x04 xl/", "a zip archive or an Excel workbook"),
         (b"BZh91AY", "an archive that is not read here"),
         (b"\x89PNG\r\n\0\0\0", "is no text file"),

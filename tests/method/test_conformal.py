@@ -113,17 +113,6 @@ def test_selection_keeps_the_false_discovery_rate(method):
     assert found >= 0.9 * 60 * 10
 
 
-def test_selection_is_benjamini_and_hochberg_by_hand():
-    detector = ConformalDetector(FirstColumn(), random_state=0).fit(X)
-    new = np.column_stack([np.linspace(-4, 2, 12), np.zeros(12)])
-    p = detector.p_values(new)
-    order = np.argsort(p)
-    passing = np.flatnonzero(p[order] <= 0.3 * np.arange(1, 13) / 12)
-    by_hand = np.zeros(12, dtype=bool)
-    by_hand[order[: passing.max() + 1 if len(passing) else 0]] = True
-    assert np.array_equal(detector.select(new, fdr=0.3), by_hand) and by_hand.any()
-
-
 def test_predictions_reject_p_values_up_to_the_level():
     detector = ConformalDetector(FirstColumn(), level=5 / 41, random_state=0).fit(X)
     held = detector.calibration_[0] + detector.estimators_[0].mean_

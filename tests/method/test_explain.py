@@ -114,7 +114,6 @@ def test_pipelines_speak_of_the_columns_that_enter_them(frame):
     order = [inner[:, 1], inner[:, 5], inner[:, 0], inner[:, 2:5].sum(axis=1)]
     np.testing.assert_allclose(found.contributions, np.column_stack(order))
     assert found.values[3].tolist() == frame.loc[3, ["a", "b", "c", "kind"]].tolist()
-    assert list(found.frame()) == ["a", "b", "c", "kind"]
 
 
 def test_a_model_that_knows_its_columns_is_asked_with_them(frame):

@@ -67,14 +67,6 @@ def test_a_weighted_quantile_is_that_of_the_values_written_out(pairs, level):
     assert found == pytest.approx(wanted, abs=1e-9)
 
 
-def test_a_weighted_quantile_by_hand():
-    """1, 1, 2, 4, 4, 4, 4: the middle is 4, a quarter of the way is half-way from 1 to 2."""
-    values, weights = np.array([4.0, 1.0, 2.0]), np.array([4.0, 2.0, 1.0])
-    assert weighted_quantile(values, 0.5, weights) == 4.0
-    assert weighted_quantile(values, 0.25, weights) == 1.5
-    assert weighted_quantile(values, 0.0, weights) == 1.0
-
-
 # -- distances to a centre far away -------------------------------------------------------------
 
 
@@ -104,14 +96,6 @@ def test_far_rows_keep_their_order_and_the_distance_its_digits(signs):
     assert np.abs(d - plain).max() <= 2.0 * 1.2 * TAIL < 1e-11
     near = np.array([abs(s) > 1.2 * TAIL for s in sums])
     assert 3 < near.sum() < 57 and np.array_equal(d[near], plain[near])
-
-
-def test_a_distance_does_not_depend_on_the_rows_around_it():
-    squared = np.geomspace(0.1, 1e4, 40)[:, None] * np.ones(3)
-    beta = np.array([0.5, 0.3, 0.2])
-    together = rbf_distances(squared, 2.0, beta, 0.3)
-    alone = [rbf_distances(squared[i : i + 1], 2.0, beta, 0.3)[0] for i in range(40)]
-    assert np.array_equal(together, alone)
 
 
 def test_absurdly_far_rows_are_farthest_and_finite():

@@ -1,4 +1,4 @@
-"""R^2 >= 0 as printed: the branch R^2 = 0, its certificate, its limits, and CVXPY as a witness."""
+"""R^2 >= 0 as printed: the branch R^2 = 0, where it begins, its limits. (Its gap: test_answers.)"""
 
 from __future__ import annotations
 
@@ -28,34 +28,6 @@ def value(K, y, p, c, beta, radius_sq) -> float:
     return radius_sq + float(np.sum(c * slack**p))
 
 
-def dual_value(K, p, c, alpha) -> float:
-    """D(alpha) for alpha >= 0 with sum <= 1, written out: sum a K_ii - a'Ka / sum a - penalty."""
-    total = alpha.sum()
-    spread = alpha @ np.diag(K) - alpha @ K @ alpha / total
-    if p == 1.0:
-        assert np.all(alpha <= c * (1 + 1e-12))
-        return float(spread)
-    return float(spread - (1 - 1 / p) * np.sum(alpha * (alpha / (c * p)) ** (1 / (p - 1))))
-
-
-@pytest.mark.parametrize("p", EXPONENTS)
-@pytest.mark.parametrize("c", [1e-3, 0.03, 1.0])
-def test_gap_by_hand(p, c):
-    """Both values recomputed from alpha with the formulas as they stand in the docstring."""
-    K, y = gaussian()
-    found = solve(K, p=p, c=c, radius="nonnegative")
-    assert found.radius_sq >= 0.0
-    assert found.status in ("optimal", "radius-zero")
-    primal = value(K, y, p, c, found.alpha, found.radius_sq)
-    assert primal == pytest.approx(found.primal, rel=1e-6)
-    if found.radius_sq == 0.0:
-        multipliers = c * p * distances(K, found.alpha) ** (p - 1)
-        assert multipliers.sum() <= 1 + 1e-6
-        assert dual_value(K, p, c, multipliers) == pytest.approx(primal, rel=1e-6)
-    else:
-        assert found.gap <= 1e-9
-
-
 @pytest.mark.parametrize("p", EXPONENTS)
 def test_both_branches_occur_and_switch_where_the_free_radius_changes_sign(p):
     K, _ = gaussian()
@@ -72,41 +44,6 @@ def test_both_branches_occur_and_switch_where_the_free_radius_changes_sign(p):
     statuses = {k.status for k in kept}
     assert "radius-zero" in statuses
     assert p == 20.0 or "optimal" in statuses  # at p = 20 c = 1 is not enough
-
-
-def witness(K: np.ndarray, p: float, c: float) -> float:
-    """Least primal value that CVXPY's solvers reach, whatever they say of themselves."""
-    import cvxpy as cp
-
-    values, vectors = np.linalg.eigh(K)
-    F = vectors * np.sqrt(np.maximum(values, 0.0))
-    centre, radius = cp.Variable(F.shape[1]), cp.Variable(nonneg=True)
-    slack = cp.Variable(len(K), nonneg=True)
-    far = [cp.sum_squares(F[i] - centre) <= radius + slack[i] for i in range(len(K))]
-    problem = cp.Problem(cp.Minimize(radius + c * cp.sum(slack**p)), far)
-    reached = []
-    for solver in ("CLARABEL", "SCS"):
-        try:
-            problem.solve(solver=solver)
-        except cp.SolverError:
-            continue
-        if centre.value is not None:
-            d = np.sum((F - centre.value) ** 2, axis=1)
-            r = max(float(radius.value), 0.0)
-            reached.append(r + c * float(np.sum(np.maximum(d - r, 0.0) ** p)))
-    return min(reached)
-
-
-@pytest.mark.filterwarnings("ignore:Solution may be inaccurate")
-@pytest.mark.parametrize("p, c", [(1.0, 1e-2), (1.0, 0.3), (4 / 3, 0.3), (2.0, 1e-2), (5.0, 0.3)])
-def test_no_better_than_cvxpy_and_no_worse(p, c):
-    """Any point of CVXPY's gives an upper bound: it must not lie below either of our values."""
-    pytest.importorskip("cvxpy")
-    K, _ = gaussian(15)
-    theirs, ours = witness(K, p, c), solve(K, p=p, c=c, radius="nonnegative")
-    assert ours.dual <= theirs + 1e-9
-    assert ours.primal <= theirs + 1e-9 * (1 + theirs)
-    assert theirs == pytest.approx(ours.primal, rel=5e-3)  # else it would witness nothing
 
 
 @pytest.mark.parametrize("p", [4 / 3, 2.0, 5.0])
@@ -140,18 +77,6 @@ def test_small_cost_gives_the_centre_of_least_p_th_moments_not_the_mean():
         assert found.alpha @ x == pytest.approx(expected, abs=1e-5)
     # The free problem tends to the mean instead.
     assert solve(K, p=2.0, c=1e-12).alpha @ x == pytest.approx(1.0, abs=1e-5)
-
-
-def test_large_exponent_tends_to_the_hard_ball():
-    K, _ = gaussian(30)
-    hard = solve(K, p=1.0, c=10.0)
-    assert hard.radius_sq < 1.0
-    found = solve(K, p=2000.0, c=1.0, radius="nonnegative")
-    step = found.alpha - hard.alpha
-    assert found.radius_sq == 0.0
-    assert step @ K @ step < 1e-3
-    wide = solve(9.0 * K, p=2000.0, c=1.0, radius="nonnegative")
-    assert wide.radius_sq == pytest.approx(9.0 * hard.radius_sq - 1.0, abs=0.05)
 
 
 def test_coinciding_points_and_one_point():

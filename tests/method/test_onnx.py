@@ -12,7 +12,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from lpsvdd import LpSVDD, LpSVDDCV, WeightedLpSVDD
 from lpsvdd.conformal import ConformalDetector
-from lpsvdd.preprocessing import UnitNorm, preprocessor
+from lpsvdd.preprocessing import Indicators, UnitNorm, preprocessor
 
 pytest.importorskip("skl2onnx")
 runtime = pytest.importorskip("onnxruntime")
@@ -90,13 +90,17 @@ def test_missing_values_and_rows_of_zeros(dtype):
     check(bare, rows.astype(float), {"X": rows}, dtype, to_onnx(bare, dtype=dtype))
 
 
+ONE_HOT = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_columns_of_text_are_inputs_of_their_own(dtype):
+@pytest.mark.parametrize("categories", [ONE_HOT, Indicators()], ids=str)
+def test_columns_of_text_are_inputs_of_their_own(categories, dtype):
     frame = pd.DataFrame(X.astype(np.float32).astype(float), columns=list("abcd"))
     frame["kind"] = RNG.choice(["x", "y", "z"], 60)
     parts = [
         ("numbers", preprocessor(unit_norm=False), list("abcd")),
-        ("kind", OneHotEncoder(handle_unknown="ignore", sparse_output=False), ["kind"]),
+        ("kind", categories, ["kind"]),
     ]
     model = piped(ColumnTransformer(parts), LpSVDD(gamma=0.1, contamination=0.1)).fit(frame)
     new = frame.assign(kind=np.where(np.arange(60) < 3, "unseen", frame["kind"]))

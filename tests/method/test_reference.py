@@ -33,18 +33,6 @@ def test_primal_and_dual_have_the_same_value_and_solution(p, c, n_neg):
         assert dual.radius_sq == pytest.approx(primal.radius_sq, abs=1e-4)
 
 
-@pytest.mark.parametrize("solve", [solve_dual, solve_primal])
-@pytest.mark.parametrize("p, c", [(1.5, 0.2), (2.0, 3.0), (4.0, 1.0)])
-def test_two_points_by_hand(solve, p, c):
-    """Centre half-way; 2 c p zeta^(p-1) = 1 gives the slack, R^2 = (1 - k)/2 - zeta."""
-    k = 0.3
-    answer = certified(solve, np.array([[1.0, k], [k, 1.0]]), None, p, c)
-    slack = (2.0 * c * p) ** (-1.0 / (p - 1.0))
-    assert answer.alpha == pytest.approx([0.5, 0.5], abs=1e-5)
-    assert answer.radius_sq == pytest.approx((1 - k) / 2 - slack, abs=1e-3)
-    assert answer.value == pytest.approx((1 - k) / 2 - slack + 2 * c * slack**p, abs=1e-6)
-
-
 @pytest.mark.parametrize("cones", ["soc", "power"])
 @pytest.mark.parametrize("n_neg", [0, 6], ids=["one-class", "negatives"])
 @pytest.mark.parametrize("p, c", [(32 / 31, 1e-3), (1.1, 3.0), (20.0, 1e-3)])

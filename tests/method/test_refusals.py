@@ -19,7 +19,7 @@ from lpsvdd.explain import explain, nearest_support_vectors
 from lpsvdd.openset import OpenSetClassifier
 from lpsvdd.preprocessing import PositiveImputer, PositiveScaler
 from lpsvdd.reference import solve_dual, solve_primal
-from lpsvdd.selection import artificial_outliers
+from lpsvdd.solver import certify
 from lpsvdd.weights import density, global_local, position, sample_weights
 
 RNG = np.random.default_rng(1)
@@ -34,7 +34,6 @@ CLASSES = np.arange(12) % 3
 FITTED = LpSVDD(C=0.5, gamma=0.3).fit(X)
 MOVED = LpSVDD(C=0.5, gamma=0.3, contamination=0.1).fit(X)
 LINEAR = LpSVDD(kernel="precomputed").fit(K)
-OPEN = OpenSetClassifier(random_state=0).fit(X, CLASSES)
 BALL = {"p": 2.0, "slack": [0.0] * 4, "K": np.eye(4), "margin": 1.0, "delta": 0.05}
 BALL |= {"radius_sq": 0.5}
 MANY = {"solver": "landmarks", "landmarks": 5}
@@ -138,18 +137,15 @@ PARAMETERS = [
     (lambda: ConformalDetector(LpSVDD()).p_values(X), "not fitted"),
     *call(ConformalDetector(LpSVDD(), random_state=0).fit(X).select, "fdr",
           {"fdr": 0.0}, {"fdr": 1.0}, {"fdr": "a"}, {"fdr": True}, X=X),
-    *case(OpenSetClassifier, "reject_label", {"reject_label": 1}, y=CLASSES),
+    *case(OpenSetClassifier, "the class 'unknown'", {}, y=np.where(CLASSES, "unknown", "a")),
     *case(OpenSetClassifier, "rejection_rate", {"rejection_rate": 1.0}, {"rejection_rate": None},
           y=CLASSES),
     *case(OpenSetClassifier, "holdout", {"holdout": -0.1}, y=CLASSES),
     *case(OpenSetClassifier, "p must", {"p": 0.5}, y=CLASSES),
     *case(OpenSetClassifier, "c must", {"C": -1.0}, y=CLASSES),
-    *case(OpenSetClassifier, "kernel", {"kernel": "cubic"}, y=CLASSES),
+    *case(OpenSetClassifier, "kernel", {"kernel": "cubic"}, {"kernel": "precomputed"}, y=CLASSES),
     *case(OpenSetClassifier, "one class", {}, y=np.zeros(12)),
     *case(OpenSetClassifier, "raise C or p", {"p": 1.001, "C": 1e-3, "holdout": 0.0}, y=CLASSES),
-    (lambda: OPEN.calibrate(X, CLASSES + 1), "not classes"),
-    (lambda: OPEN.calibrate(X, CLASSES[:-1]), "samples"),
-    (lambda: OPEN.margins(X, diag=np.ones(12)), "diag is for"),
     *case(GaussianProcessOCC, "must", {"criterion": "median"}, {"noise": 0.0}),
     *case(KernelPCAOCC, "must", *({"n_components": q} for q in (-1, 1.5, True, None))),
     *case(KNFST, "must", {"variant": "D"}, {"ridge": -1.0}, {"tol": 1.0}),
@@ -178,17 +174,14 @@ FUNCTIONS = [
     (lambda: sample_size(2, 1, 0.05, 0), "target"),
     (lambda: sample_size(2, 1, 0.05, empirical=-1), "empirical"),
     (lambda: sample_size(2, 1, 0.05, form="x"), "form"),
-    (lambda: sample_size(2, [1, 2], 0.05, empirical=[0.1]), "margins"),
-    (lambda: sample_size(2, 1, 0.05, radius_sq=math.inf), "radius_sq"),
     (lambda: bounds.rademacher(np.ones((2, 3)), 1.0), "square"),
     (lambda: bounds.rademacher(np.ones(3)), "rademacher needs the square kernel matrix"),
-    (lambda: bounds.rademacher(np.eye(3), 1.0, n_draws=1), "n_draws"),
+    (lambda: bounds.rademacher(np.eye(3), 1.0, n_draws=0), "n_draws"),
     (lambda: bounds.trace_bound(np.eye(3), -1.0), "B must"),
     (lambda: bounds.margin_loss(0.5, p=2, margin=0), "margin"),
     (lambda: bounds.stratum(-1.0, 1.0), "norm"),
     (lambda: bounds.bound_of(FITTED, margin=1.0, event="x"), "event"),
     (lambda: bounds.bound_of(FITTED, margin=1.0, event="error", form="paper"), "corollary"),
-    (lambda: bounds.bound_of(LINEAR, margin=0.5), "needs K"),
     (lambda: rejection_risk(-1, 10), "k must be an integer >= 0"),
     (lambda: rejection_risk(2.5, 10), "k must be an integer"),
     (lambda: rejection_risk(0, 0), "n must be an integer >= 1"),
@@ -208,14 +201,23 @@ FUNCTIONS = [
           K=K),
     *call(global_local, "must", {"lam": 1.5}, {"k": 0}, K=K),
     (lambda: sample_weights("fame", K), "weighting must be one of"),
-    (lambda: artificial_outliers(X, 20, kinds=["strange"]), "kinds"),
     (lambda: explain(LpSVDD(kernel=lambda a, b: float(a @ b)).fit(X), X), "kernel must be rbf"),
     (lambda: explain(LINEAR, K), "kernel must be rbf, linear or poly"),
     (lambda: explain(LpSVDD(kernel="poly").fit(X).set_params(degree=2.5), X), "a whole degree"),
     *[(lambda m=m: explain(m, X), "a fitted LpSVDD is needed")
-      for m in (KernelMean().fit(X), OPEN, LpSVDD())],
+      for m in (KernelMean().fit(X), LpSVDD())],
     (lambda: nearest_support_vectors(LINEAR, X), "needs rows"),
-    (lambda: solve(np.eye(3), p=2.0, c=1.0, radius="positive"), "'free' or 'nonnegative'"),
+    *call(solve, "must", {"radius": "positive"}, {"p": "2"}, {"p": np.nan}, {"c": np.inf},
+          {"c": [1.0, 2.0]}, {"tol": 0.0}, {"max_iter": 0}, {"y": np.ones(9)}, K=np.eye(3), p=2.0,
+          c=1.0),
+    *[(lambda K=K: solve(K, p=2.0, c=1.0), words) for K, words in (
+        (np.ones((2, 3)), "square"), (np.ones(3), "square"), (np.empty((0, 0)), "non-empty"),
+        (np.full((2, 2), np.nan), "NaN"), (np.array([[1.0, 0.5], [0.1, 1.0]]), "symmetric"),
+        (np.array([["a", "b"], ["b", "a"]]), "real numbers"), (INDEFINITE, "eigenvalue is -1"),
+        (csr_matrix(np.eye(3)), "K must be a dense array"),
+    )],
+    *[(lambda a=a: certify(np.eye(3), p=1.2, c=1.0, alpha=a), "alpha must be 3 finite")
+      for a in (np.full(3, np.nan), np.ones(2))],
     *reference(r"\bK\b", K=np.ones((3, 2))),
     *reference(r"\bK\b", K=np.array([[1.0, 0.5], [0.1, 1.0]])),
     *reference("eigenvalue", K=INDEFINITE),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from lpsvdd import solve, solve_path
+from lpsvdd import solve
 from lpsvdd.kernels import kernel_matrix
 from lpsvdd.solver import certify
 
@@ -47,16 +47,3 @@ def test_optimal_means_within_the_tolerance(p, n_neg):
     most = 1e3 if p > 1.0 else np.inf  # p = 1 ends with a jump
     assert any(1.0 < ratio < most for ratio in ratios)  # where a lax rule would say "optimal"
     assert any(ratio <= 1.0 for ratio in ratios)
-
-
-@pytest.mark.parametrize("n", [30, 400], ids=["at once", "many"])
-def test_a_path_says_optimal_by_the_same_rule(n):
-    X, y = points(n, 0)
-    K = kernel_matrix(X, gamma=0.3)
-    ratios = []
-    for max_iter in (2, 8):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            path = solve_path(K, ps=[1.2], cs=[0.1, 1.0], tol=1e-6, max_iter=max_iter)
-        ratios += [assert_honest(found, K, y, found.p, found.c, 1e-6) for found in path]
-    assert max(ratios) > 1.0
