@@ -8,7 +8,6 @@ import pytest
 
 from lpsvdd.preprocessing import shared_rows
 from replication import table_sets
-from replication.anomaly_sets import AnomalyDataError
 from replication.findings import tables as findings
 from replication.studies import tables as study
 
@@ -54,7 +53,7 @@ def test_another_table_of_that_name_is_refused(made):
         parts = dict(held)
     parts["y"] = 1 - parts["y"]
     np.savez(made / f"{NAME}.npz", **parts)
-    with pytest.raises(AnomalyDataError, match="SHA-256"):
+    with pytest.raises(table_sets.TableDataError, match="SHA-256"):
         table_sets.load(NAME)
 
 
