@@ -1,6 +1,6 @@
-"""What general solvers return, how long the tables take, and problems that nobody would pose.
+"""What general solvers return, and problems that nobody would pose.
 
-Tables: ``cvxpy_grid``, ``cvxpy_time``, ``fuzz``, and the two main tables.
+Tables: ``cvxpy_grid``, ``fuzz``.
 """
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ from __future__ import annotations
 import pandas as pd
 
 from replication.findings import Finding, finding, graded
-from replication.layout import in_order, set_label
+from replication.layout import in_order
 from replication.results import read_record, results_folder
 from replication.statistics import cluster_interval
 from replication.studies.fuzz import HOSTILE
-from replication.studies.general_solvers import estimate, selections
+from replication.studies.general_solvers import selections
 from replication.wording import signed
 
 SOLVED_GAP = 1e-6
@@ -89,33 +89,6 @@ def general_solvers(rows: pd.DataFrame, tolerance: float = SOLVED_GAP) -> Findin
     }
     verdict = graded((solved["sum"] == solved["size"]).all(), solved["sum"].any())
     return Finding(verdict, facts, table)
-
-
-@finding("cvxpy_time", "pure", "negatives")
-def times(timed: pd.DataFrame, pure: pd.DataFrame, negatives: pd.DataFrame) -> Finding:
-    """Seconds of both tables, here and estimated for CVXPY from a few timed cells per data set."""
-    cost = estimate(timed, {"pure": pure, "negatives": negatives})
-    here, there = (cost.groupby("setting")[f"{who}_seconds"].sum() for who in ("svdd", "cvxpy"))
-    blocks = []
-    for setting, part in cost.groupby("setting", sort=False):
-        part, mark = part.set_index("dataset"), "" if setting == "pure" else "⁻"
-        blocks.append(pd.DataFrame({
-            f"n{mark}": part["n_train"].map("{:d}".format),
-            f"here{mark}, s": part["svdd_seconds"].map("{:.1f}".format),
-            f"CVXPY{mark}, s": part["cvxpy_seconds"].map("{:,.0f}".format),
-            f"ratio{mark}": part["ratio"].map("{:,.0f}".format),
-        }))  # fmt: skip
-    table = pd.concat(blocks, axis=1)
-    table = table.loc[in_order(table.index)].rename(index=set_label).rename_axis("data set")
-    splits = [str(rows["trial"].nunique()) for rows in (pure, negatives)]
-    facts = {
-        "splits": " and ".join(dict.fromkeys(splits)),
-        "pure": here["pure"],
-        "negatives": here["negatives"] / 60,
-        "cvxpy_pure": there["pure"] / 60,
-        "cvxpy_negatives": there["negatives"] / 3600,
-    }
-    return Finding("", facts, table)
 
 
 @finding("fuzz")

@@ -106,30 +106,15 @@ def test_cvxpy_answers_and_what_is_selected_from_them(monkeypatch: pytest.Monkey
     assert table["auc_val"].max() <= 100.0
 
 
-def test_the_estimate_multiplies_cells_by_sampled_times() -> None:
-    sample = pd.DataFrame(general_solvers.cvxpy_time(PURE)).assign(
-        cvxpy_seconds=[1.0, 2.0, 10.0, 4.0]
-    )
-    assert sample["p"].tolist() == [1.0, 6 / 5, 2.0, 5.0]
-    counts = general_solvers.cells_by_p("pure")
-    assert counts["2"] == 4 + 4 and counts["other"] == 36
-    rows = pd.DataFrame(
-        {"dataset": "D1", "method": ["GP", "l1-SVDD"], "trial": [0, 1], "seconds": [3.0, 2.0]}
-    )
-    line = general_solvers.estimate(sample, {"pure": rows}).iloc[0]
-    assert line["cvxpy_seconds"] == 2 * (counts["1"] * 1.0 + 8 * 10.0 + 36 * 3.0)
-    assert line["seconds"] == 5.0 and line["svdd_seconds"] == 2.0
-
-
 def test_run_store_and_read_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LPSVDD_RESULTS", str(tmp_path))
-    computed = studies.run_study("choice_of_p", names=["D1"], trials=1, progress=False)
-    assert len(computed) == 11
+    computed = studies.run_study("validation_size", names=["D1"], trials=1, progress=False)
+    assert len(computed) == 6
     stored = computed.assign(auc=1.0)
-    studies.save_study("choice_of_p", stored, tmp_path)
-    again = studies.run_study("choice_of_p", names=["D1"], progress=False)
+    studies.save_study("validation_size", stored, tmp_path)
+    again = studies.run_study("validation_size", names=["D1"], progress=False)
     assert (again["auc"] == 1.0).all()
-    fewer = studies.run_study("choice_of_p", names=["D1"], trials=1, progress=False)
+    fewer = studies.run_study("validation_size", names=["D1"], trials=1, progress=False)
     assert (fewer["auc"] != 1.0).all()
     with pytest.raises(KeyError, match="unknown experiment"):
         studies.run_study("horoscope")

@@ -10,21 +10,21 @@ import pytest
 
 from lpsvdd.solver import solve
 from replication.methods.paths import centre_cell
-from replication.paper import COSTS, EXPONENTS
+from replication.paper import EXPONENTS
 from replication.protocol import Task
 from replication.studies import (
     STUDIES,
-    conditions,
     hypotheses,
     radius_rule,
     ranges,
     relabelling,
+    validation,
     weights_range,
 )
 from replication.studies.decisions import rates
 from replication.studies.ranges import outside_and_support
 from replication.studies.references import naively_standardised
-from replication.studies.study import VariantTask, mean_cell, shared_place_rows
+from replication.studies.study import mean_cell, shared_place_rows
 from replication.trial import JudgedCell, judge, prepare
 
 PURE = Task("D1", "pure", 0)
@@ -52,7 +52,6 @@ def test_forty_cells_reach_from_the_hard_ball_to_the_mean(kernels, p):
 
 
 def test_common_range_contains_what_its_names_say(kernels):
-    assert len(conditions.forty_cells(kernels)) == 40
     rows = {row["contestant"]: row for row in ranges.common_range(PURE)}
     assert rows["lp, 400 cells"]["auc_val"] >= rows["lp, 40 cells"]["auc_val"]
     assert rows["lp, 400 cells"]["auc_val"] == max(
@@ -105,24 +104,12 @@ def test_relabelling_finds_an_l1_model_that_is_itself():
     assert set(summary["splits"]) == {1}
 
 
-def test_conditions_change_what_they_name():
-    names = {c: conditions.changed(VariantTask(PURE, c)) for c in conditions.CONDITIONS}
-    n = len(names["as is"].kernels.y)
-    assert n == 17
-    assert names["n = 10"].kernels.y.shape == (10,) and names["n = 20"] is None
-    plain = prepare(PURE).kernels.K
-    assert np.allclose(names["as is"].kernels.K, plain)
-    for changed in ("contamination 0.2", "tails 2"):
-        assert names[changed].kernels.K.shape == (n, n)
-        assert not np.allclose(names[changed].kernels.K, plain)
-
-
 def test_fewer_validation_rows_are_nested_and_keep_both_classes():
     trial = prepare(PURE)
     cells = [mean_cell(trial.kernels)]
     sizes = []
-    for fraction in conditions.FRACTIONS:
-        smaller, scored = conditions.fewer(trial, cells, fraction)
+    for fraction in validation.FRACTIONS:
+        smaller, scored = validation.fewer(trial, cells, fraction)
         assert set(smaller.y_validation) == {1, -1}
         assert len(scored[0].scores) == len(smaller.y_validation) + len(trial.y_test)
         sizes.append(len(smaller.y_validation))
@@ -162,13 +149,11 @@ def test_every_study_of_p_has_a_plan():
     tables = " ".join(path.read_text(encoding="utf-8") for path in PLANS.glob("*.md"))
     new = set(STUDIES) - {
         "support",
-        "choice_of_p",
         "preparation",
         "targets",
         "negative_weight",
         "negative_contest",
         "cvxpy_grid",
-        "cvxpy_time",
         "bound_coverage",
         "bound_terms",
         "bound_samplesize",
@@ -220,20 +205,6 @@ def test_density_weights_are_what_their_names_say(kernels):
     assert hypotheses.density_weight(kernels, 5, "max/d").min() == pytest.approx(1.0)
     table = hypotheses.summarise_densities(pd.DataFrame(hypotheses.density_weights(PURE)))
     assert table["equal"].between(0, 1).all()
-
-
-def test_fixed_costs_have_one_cell_each():
-    rows = {row["contestant"]: row for row in hypotheses.fixed_cost(BOTH)}
-    assert set(rows) == {"lp, tuned", "l2, tuned", *(f"l2, c = {c:g}" for c in COSTS)}
-    best = max(rows[f"l2, c = {c:g}"]["auc_val"] for c in COSTS)
-    assert rows["l2, tuned"]["auc_val"] >= best
-
-
-def test_waveforms_take_the_class_named():
-    tasks = hypotheses.waveform_tasks([], 1)
-    assert len(tasks) == 2 * 3 * hypotheses.DRAWS
-    rows = hypotheses.waveforms(tasks[0])
-    assert [row["target"] for row in rows] == ["0"] * 9
 
 
 def test_weights_on_other_rows_keep_their_values_and_lose_their_meaning():
