@@ -275,6 +275,8 @@ def heat_figure(tables: dict[str, pd.DataFrame], height: float = 3.6, **looks: A
             heat_map(table.to_numpy(), ps=ps, cs=table.columns, ax=ax, **look)
             ax.set_title(title)
             ax.label_outer()
+            if len(tables) > 3 and not narrow:  # costs would run into each other
+                ax.tick_params(axis="x", rotation=45)
         return figure
 
     return draw
