@@ -90,7 +90,7 @@ def tables_p(rows: pd.DataFrame) -> Finding:
         facts[f"worst_{p}"] = worded(compare_over_sets(many[p]))
     for p in OTHERS:
         facts[f"over_{p.replace('.', '_')}"] = worded(compare_over_sets(off[p]))
-    return Finding("", facts, table, draw_dots(exponents))
+    return Finding("", facts, table)
 
 
 @finding("tables_exponents", "tables_again")
@@ -127,28 +127,6 @@ def confirmed(rows: pd.DataFrame) -> list[str]:
                     if len(both) == 2 and large and len(signs) == 1:
                         found.append(f"p = {p}, {width}, {name} from {low:.3g} to {high:.3g}")
     return found
-
-
-def draw_dots(off: pd.DataFrame) -> Draw:
-    """One dot a table: AUC of each p minus that of p = 2, sorted by size within a line."""
-    spread = np.random.default_rng(0).uniform(-0.32, 0.32, size=len(off))
-
-    def draw(narrow: bool) -> Figure:
-        figure, (ax,) = panels(1, narrow=narrow, height=3.2)
-        ax.axvspan(-MARGIN, MARGIN, color="#dddddd", lw=0, zorder=0)
-        for place, p in enumerate(reversed(list(off))):
-            ax.scatter(off[p], place + spread, s=6, alpha=0.5, color=PALETTE["blue"], lw=0)
-            ax.plot([off[p].mean()] * 2, [place - 0.4, place + 0.4], color="black", lw=2)
-        ax.set_yticks(range(off.shape[1]), [f"p = {p}" for p in reversed(list(off))])
-        ax.set_xscale("symlog", linthresh=1.0)
-        ticks = [-10, -2, -0.5, 0, 0.5, 2, 10]
-        ax.set_xticks(ticks, [f"{t:g}".replace("-", "−") for t in ticks])
-        ax.set_xticks([], minor=True)
-        ax.set(xlabel="AUC minus that of p = 2, points")
-        ax.grid(axis="y", visible=False)
-        return figure
-
-    return draw
 
 
 # -- question 2 ------------------------------------------------------------------------------------
