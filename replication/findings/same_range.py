@@ -307,4 +307,4 @@ def coverage(rows: pd.DataFrame, level: float = 95.0) -> Finding:
     part = rows[rows["level"] == level]
     means = part[["percentile", "student", "calibrated"]].mean()
     facts = {"worst": float(part["calibrated"].min())}
-    return Finding("", facts | {name: float(value) for name, value in means.items()}, part)
+    return Finding("", facts | {name: float(value) for name, value in means.items()})

@@ -53,20 +53,8 @@ def beside_two(table: pd.DataFrame) -> pd.DataFrame:
 
 @finding("tables_exponents")
 def tables_p(rows: pd.DataFrame) -> Finding:
-    """p at the same width and share: differences, sizes, rankings, and what labels would gain."""
-    judged, lines = of_part(rows), {}
-    for (width, share), part in judged.groupby(["width", "share"], sort=False):
-        part = part.set_index("dataset")
-        off = beside_two(part)
-        for p in OTHERS:
-            found = compare_over_sets(off[p])
-            size, far = off[p].abs(), 100 * float((off[p].abs() > 2.0).mean())
-            lines[width, share, p] = {
-                "mean": found.mean, "low": found.low, "high": found.high, "says": found.state,
-                "size": size.mean(), "above half a point": 100 * float((size > MARGIN).mean()),
-                "above two": far, "correlation": part[f"rank_{p}"].median(),
-            }  # fmt: skip
-    table = pd.DataFrame(lines).T.rename_axis(["width", "share", "p"])
+    """p at the same width and share: differences, and what labels would gain."""
+    judged = of_part(rows)
 
     def gain(width: str, share: float = SHARE) -> str:
         return worded(cluster_interval(at(judged, width, share)["gain"]))
@@ -90,7 +78,7 @@ def tables_p(rows: pd.DataFrame) -> Finding:
         facts[f"worst_{p}"] = worded(compare_over_sets(many[p]))
     for p in OTHERS:
         facts[f"over_{p.replace('.', '_')}"] = worded(compare_over_sets(off[p]))
-    return Finding("", facts, table)
+    return Finding("", facts)
 
 
 @finding("tables_exponents", "tables_again")
@@ -106,8 +94,7 @@ def tables_far(rows: pd.DataFrame, again: pd.DataFrame) -> Finding:
         real &= (np.sign(one) == np.sign(first)) & (one.abs() >= MARGIN)
     names = list(real.index[real.any(axis=1)])
     facts = {"real": len(names), "names": [name.split("__")[1] for name in names]}
-    return Finding("", facts, first.join([one.add_suffix(f" ({k + 1})")
-                                          for k, one in enumerate(others)]))  # fmt: skip
+    return Finding("", facts)
 
 
 def confirmed(rows: pd.DataFrame) -> list[str]:
@@ -221,7 +208,6 @@ def tables_width(rows: pd.DataFrame) -> Finding:
         **{f"pays_{name}": words for name, words in by_evidence(judged, lead).items()},
     }
     table = as_table(found)
-    table["seconds"] = [float(seconds[line.split(" − ")[1]]) for line in table.index]
     return Finding("", facts, table, interval_figure(
         table, "first minus second, AUC points", margin=True,
         short=lambda line: line.replace(" − ", "\n− "),
@@ -330,4 +316,4 @@ def tables_tilt(rows: pd.DataFrame) -> Finding:
     near, curve = leaving_mean(rows), one_curve(rows.assign(c=np.nan))
     facts = {k: v for k, v in curve.facts.items() if k == "sets" or k.startswith("size_")}
     facts |= {f"near_{k}": near.facts[k] for k in ("described", "order")}
-    return Finding("", facts, curve.table)
+    return Finding("", facts)

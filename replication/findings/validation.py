@@ -54,4 +54,4 @@ def ties(rows: pd.DataFrame) -> Finding:
         "methods": len(shift),
         "splits": int(rows["trial"].nunique()),
     }
-    return Finding("", facts, means)
+    return Finding("", facts)
