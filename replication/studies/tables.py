@@ -40,7 +40,7 @@ from replication import table_sets
 from replication.protocol import auc, trial_seed
 from replication.results import read
 from replication.store import Row
-from replication.studies.study import study
+from replication.studies.study import Named, study
 from replication.studies.tilt import PARAMETERS as TILT_PARAMETERS
 from replication.studies.tilt import matched_rows
 
@@ -59,18 +59,13 @@ SIZES = {"seed": SEED, "most_train": MOST_TRAIN, "most_test": MOST_TEST}
 
 
 @dataclass(frozen=True)
-class TableTask:
+class TableTask(Named):
     """One draw of a table, with a share of anomalies (per cent) among the training rows."""
 
     dataset: str
     trial: int = 0
     contaminated: int = -1
     """-1: clean, and every anomaly may be tested."""
-
-    @property
-    def key(self) -> str:
-        """Name of the file that holds the result."""
-        return f"{self.dataset}-{self.trial}-{self.contaminated}"
 
 
 @dataclass(frozen=True)
