@@ -23,7 +23,9 @@ from typing import Any
 import lpsvdd
 from replication import article, metadata
 from replication.about import ROOT, about
-from replication.source import EXECUTABLE, PLAIN, Source, committed, directory_id, files
+from replication.source import Source, committed, directory_id, files
+
+EXECUTABLE, PLAIN = 0o100755, 0o100644
 
 
 class ArchiveError(ValueError):

@@ -275,8 +275,6 @@ def heat_figure(tables: dict[str, pd.DataFrame], height: float = 3.6, **looks: A
             heat_map(table.to_numpy(), ps=ps, cs=table.columns, ax=ax, **look)
             ax.set_title(title)
             ax.label_outer()
-            if len(tables) > 3 and not narrow:  # costs would run into each other
-                ax.tick_params(axis="x", rotation=45)
         return figure
 
     return draw
@@ -314,34 +312,21 @@ def dumbbell_figure(
     return draw
 
 
-def dots_figure(
-    off: pd.DataFrame, xlabel: str, far: float | None = None, many: bool = False
-) -> Draw:
-    """A drawing of one row of dots per column with its mean; dots beyond ``far`` are named.
-
-    ``many`` dots lie above each other around their row, on an axis that is linear up to one point
-    and then logarithmic, with the margin in grey.
-    """
+def dots_figure(off: pd.DataFrame, xlabel: str, far: float | None = None) -> Draw:
+    """A drawing of one row of dots per column with its mean; dots beyond ``far`` are named."""
     place = np.arange(off.shape[1])[::-1]
-    spread = np.random.default_rng(0).uniform(-0.32, 0.32, size=len(off)) * many
 
     def draw(narrow: bool) -> Figure:
-        figure, (ax,) = panels(1, narrow=narrow, height=0.4 * off.shape[1] + (1.6 if many else 0.9))
+        figure, (ax,) = panels(1, narrow=narrow, height=0.4 * off.shape[1] + 0.9)
         ax.axvline(0, color="#666666", lw=0.8)
         for height, name in zip(place, off, strict=True):
-            look = {"s": 6 if many else 18, "alpha": 0.5 if many else 0.6, "color": colour_of(name)}
-            ax.scatter(off[name], height + spread, **look)
+            dots = np.full(len(off), height)
+            ax.scatter(off[name], dots, s=18, color=colour_of(name), alpha=0.6)
             ax.plot([off[name].mean()] * 2, [height - 0.3, height + 0.3], color="black", lw=2)
         ax.set_yticks(place, off.columns)
         ax.set_ylim(-0.6, off.shape[1] - 0.3)
         ax.grid(axis="y", visible=False)
         ax.set_xlabel(xlabel)
-        if many:
-            ax.axvspan(-MARGIN, MARGIN, color="#dddddd", lw=0, zorder=0)
-            ticks = [-10, -2, -0.5, 0, 0.5, 2, 10]
-            ax.set_xscale("symlog", linthresh=1.0)
-            ax.set_xticks(ticks, [f"{t:g}".replace("-", "\N{MINUS SIGN}") for t in ticks])
-            ax.set_xticks([], minor=True)
         if far is not None:
             dots = off.melt(ignore_index=False)["value"]
             places = np.repeat(place, len(off))

@@ -8,17 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import subprocess
-import tarfile
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from io import BytesIO
 from pathlib import Path
 
 import lpsvdd
 from replication.about import ROOT
-
-EXECUTABLE, PLAIN = 0o100755, 0o100644
-"""Modes of a file, as git has them."""
 
 
 class SourceError(ValueError):
@@ -89,14 +84,24 @@ def committed(root: Path = ROOT) -> Source:
 
 def files(code: Source, root: Path = ROOT) -> dict[str, tuple[int, bytes]]:
     """Mode and content of every file of a commit by path, in order."""
+    listing = git("ls-tree", "-r", "-z", code.commit, root=root).decode().rstrip("\0")
     found = {}
-    with tarfile.open(fileobj=BytesIO(git("archive", code.commit, root=root))) as held:
-        for one in held:
-            if not (one.isreg() or one.isdir()):
-                raise SourceError(f"{one.name} is neither a plain file nor an executable one")
-            if (stream := held.extractfile(one)) is not None:
-                found[one.name] = (EXECUTABLE if one.mode & 0o100 else PLAIN, stream.read())
-    return dict(sorted(found.items()))
+    for line in listing.split("\0"):
+        meta, path = line.split("\t", 1)
+        mode, kind, name = meta.split()
+        if kind != "blob" or mode == "120000":
+            raise SourceError(f"{path} is neither a plain file nor an executable one")
+        found[path] = (int(mode, 8), name)
+    request = "\n".join(name for _, name in found.values()).encode()
+    command = ["git", "-C", str(root), "cat-file", "--batch"]
+    stream = subprocess.run(command, input=request, capture_output=True, check=True).stdout
+    place, out = 0, {}
+    for path, (mode, _) in found.items():
+        end = stream.index(b"\n", place)
+        size = int(stream[place:end].split()[2])
+        out[path] = (mode, stream[end + 1 : end + 1 + size])
+        place = end + size + 2
+    return dict(sorted(out.items()))
 
 
 def directory_id(content: dict[str, tuple[int, bytes]]) -> str:

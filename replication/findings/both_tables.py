@@ -37,6 +37,7 @@ def both_tables(pure: pd.DataFrame, negatives: pd.DataFrame) -> Finding:
     off = [(t.here - t.printed).abs().stack() for t in tables.values()]
     facts = {
         "values": sum(map(len, off)),
+        "far": sum(int((values > FAR).sum()) for values in off),
         "near": sum(int((values <= 5.0).sum()) for values in off),
     }
     return Finding("", facts, None, draw_tables(tables))
@@ -92,7 +93,9 @@ def against_others(pure: pd.DataFrame, negatives: pd.DataFrame) -> Finding:
     tables = {title: against(table) for title, table in reruns(pure, negatives).items()}
     facts = {
         "above": sum(int((table["low"] > 0).sum()) for table in tables.values()),
+        "below": sum(int((table["high"] < 0).sum()) for table in tables.values()),
         "total": sum(map(len, tables.values())),
+        "printed": sum(int((table["printed"] > 0).sum()) for table in tables.values()),
     }
     draw = interval_figure(tables, "ℓp minus the method, AUC points", margin=True)
     return Finding("", facts, None, draw)

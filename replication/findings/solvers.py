@@ -1,37 +1,21 @@
-"""What general solvers return, and problems that nobody would pose.
+"""What general solvers return, how long the tables take, and problems that nobody would pose.
 
-Tables: ``cvxpy_grid``, ``fuzz``, and the benchmark.
+Tables: ``cvxpy_grid``, ``cvxpy_time``, ``fuzz``, and the two main tables.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pandas as pd
 
-from lpsvdd.plots import PALETTE
-from replication.benchmark.contestants import COLD, CVXPY_CONTESTANTS, PATH
-from replication.figures import Draw, panels
 from replication.findings import Finding, finding, graded
-from replication.layout import in_order
+from replication.layout import in_order, set_label
 from replication.results import read_record, results_folder
 from replication.statistics import cluster_interval
 from replication.studies.fuzz import HOSTILE
-from replication.studies.general_solvers import selections
+from replication.studies.general_solvers import estimate, selections
 from replication.wording import signed
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 SOLVED_GAP = 1e-6
-LOOKS = dict(
-    zip(
-        (COLD, PATH, *CVXPY_CONTESTANTS),
-        zip(("blue", "sky", "vermillion", "orange", "green", "purple"), "oDsv^P", strict=True),
-        strict=True,
-    )
-)
-"""Colour and marker of a contestant of the benchmark."""
 FUZZ_COLUMNS = {
     "kernel": "kernel",
     "negatives": "negatives",
@@ -45,47 +29,6 @@ FUZZ_COLUMNS = {
     "judged_exactly": "judged with 60 digits",
     "largest_gap": "largest gap",
 }
-
-
-def solved_share(table: pd.DataFrame, n: int, setting: str = "pure") -> dict[str, pd.DataFrame]:
-    """Per cent of the cells that each contestant of the benchmark solves: exponents × costs."""
-    rows = table[(table["experiment"] == "grid") & (table["setting"] == setting)]
-    rows = rows[(rows["n"] == n) & rows["solved"].notna()].astype({"solved": float})
-    return {
-        name: 100 * part.pivot_table(index="p", columns="c", values="solved")
-        for name, part in rows.groupby("contestant", sort=False)
-    }
-
-
-def draw_times(table: pd.DataFrame, setting: str = "pure") -> Draw:
-    """Median seconds of the cells each contestant solves, against n, with one Cholesky beside it.
-
-    Bars span the quartiles. Cells differ between contestants: each is shown on those it solves.
-    """
-    rows = table[(table["setting"] == setting) & table["experiment"].isin(["grid", "path"])]
-    rows = rows[rows["solved"].fillna(False).astype(bool)]
-    present = [name for name in LOOKS if (rows["contestant"] == name).any()]
-    unit = table[(table["experiment"] == "unit") & (table["setting"] == setting)]
-
-    def draw(narrow: bool) -> Figure:
-        figure, (ax,) = panels(1, narrow=narrow, height=4.6 if narrow else 3.6)
-        for k, name in enumerate(present):
-            seconds = rows[rows["contestant"] == name].groupby("n")["seconds"]
-            low, middle, high = (seconds.quantile(q) for q in (0.25, 0.5, 0.75))
-            colour, marker = LOOKS[name]
-            beside = middle.index * 1.02 ** (k - len(present) / 2)  # so that bars show
-            ends = [middle - low, high - middle]
-            look = {"color": PALETTE[colour], "marker": marker, "capsize": 2, "label": name}
-            ax.errorbar(beside, middle, yerr=ends, **look)
-        ax.plot(unit["n"], unit["seconds"], ":", color="black", label="one Cholesky factorisation")
-        ticks = sorted(rows["n"].unique())
-        ax.set(xscale="log", yscale="log", xlabel="n", ylabel="seconds per cell")
-        ax.set_xticks(ticks, [str(n) for n in ticks])
-        ax.minorticks_off()
-        figure.legend(fontsize="small", loc=f"outside {'upper left' if narrow else 'center right'}")
-        return figure
-
-    return draw
 
 
 def certified_share(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -146,6 +89,33 @@ def general_solvers(rows: pd.DataFrame, tolerance: float = SOLVED_GAP) -> Findin
     }
     verdict = graded((solved["sum"] == solved["size"]).all(), solved["sum"].any())
     return Finding(verdict, facts, table)
+
+
+@finding("cvxpy_time", "pure", "negatives")
+def times(timed: pd.DataFrame, pure: pd.DataFrame, negatives: pd.DataFrame) -> Finding:
+    """Seconds of both tables, here and estimated for CVXPY from a few timed cells per data set."""
+    cost = estimate(timed, {"pure": pure, "negatives": negatives})
+    here, there = (cost.groupby("setting")[f"{who}_seconds"].sum() for who in ("svdd", "cvxpy"))
+    blocks = []
+    for setting, part in cost.groupby("setting", sort=False):
+        part, mark = part.set_index("dataset"), "" if setting == "pure" else "⁻"
+        blocks.append(pd.DataFrame({
+            f"n{mark}": part["n_train"].map("{:d}".format),
+            f"here{mark}, s": part["svdd_seconds"].map("{:.1f}".format),
+            f"CVXPY{mark}, s": part["cvxpy_seconds"].map("{:,.0f}".format),
+            f"ratio{mark}": part["ratio"].map("{:,.0f}".format),
+        }))  # fmt: skip
+    table = pd.concat(blocks, axis=1)
+    table = table.loc[in_order(table.index)].rename(index=set_label).rename_axis("data set")
+    splits = [str(rows["trial"].nunique()) for rows in (pure, negatives)]
+    facts = {
+        "splits": " and ".join(dict.fromkeys(splits)),
+        "pure": here["pure"],
+        "negatives": here["negatives"] / 60,
+        "cvxpy_pure": there["pure"] / 60,
+        "cvxpy_negatives": there["negatives"] / 3600,
+    }
+    return Finding("", facts, table)
 
 
 @finding("fuzz")

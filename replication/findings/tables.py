@@ -1,6 +1,7 @@
 """Hundreds of other tables: what p, the choice of width and a promised rate are worth there.
 
-Tables: ``tables_*``; rules in ``studies/plans/tables.md``. Design tables choose, judged decide.
+Tables: ``tables_*`` and ``duplicates``; rules in ``studies/plans/tables.md`` and ``duplicates.md``.
+Design tables choose, judged tables decide.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from replication import table_sets
 from replication.evidence import MARGIN, as_table, compare_over_sets, weighed
 from replication.figures import Draw, interval_figure, panels
 from replication.findings import Finding, finding
+from replication.findings.same_rule import said
 from replication.findings.tilt import leaving_mean, one_curve
 from replication.statistics import cluster_interval
 from replication.wording import worded
@@ -28,7 +30,7 @@ OWN, DEFAULT = "LpSVDDCV", "LpSVDD()"
 OTHERS = ("1", "1.2", "5", "20", "mean")
 THRESHOLDS = (0.0, 0.5, 1.0, 2.0, 3.0, 5.0)
 CHOSEN, SHARE = "chosen", 0.1
-LEAST_GAIN = 0.1  # rule 8 of the plan
+LEAST_GAIN, LEAST_SAVED, MOST_LOST = 0.1, 0.25, 0.5  # rules 8 and 10 of the plan
 PROPERTIES = ("features", "rows", "few_values", "copies", "outside")
 
 
@@ -53,23 +55,42 @@ def beside_two(table: pd.DataFrame) -> pd.DataFrame:
 
 @finding("tables_exponents")
 def tables_p(rows: pd.DataFrame) -> Finding:
-    """p at the same width and share: differences, and what labels would gain."""
-    judged = of_part(rows)
-
-    def gain(width: str, share: float = SHARE) -> str:
-        return worded(cluster_interval(at(judged, width, share)["gain"]))
-
-    off = beside_two(at(judged))
+    """p at the same width and share: differences, sizes, rankings, and what labels would gain."""
+    judged, lines = of_part(rows), {}
+    for (width, share), part in judged.groupby(["width", "share"], sort=False):
+        part = part.set_index("dataset")
+        off = beside_two(part)
+        for p in OTHERS:
+            found = compare_over_sets(off[p])
+            size, far = off[p].abs(), 100 * float((off[p].abs() > 2.0).mean())
+            lines[width, share, p] = {
+                "mean": found.mean, "low": found.low, "high": found.high, "says": found.state,
+                "size": size.mean(), "above half a point": 100 * float((size > MARGIN).mean()),
+                "above two": far, "correlation": part[f"rank_{p}"].median(),
+            }  # fmt: skip
+    table = pd.DataFrame(lines).T.rename_axis(["width", "share", "p"])
+    head, gains = at(judged), {}
+    for width in ("quarter-mean-distance", "scale", CHOSEN):
+        gains[width] = cluster_interval(at(judged, width)["gain"])
+    off = beside_two(head)
     exponents = off.drop(columns="mean")
     facts = {
-        "tables": len(off),
+        "tables": len(head),
         "designed": of_part(rows, "design")["dataset"].nunique(),
         "rows": int(rows["rows"].max()),
-        "gain": gain(CHOSEN),
-        "gain_rule": gain("quarter-mean-distance"),
-        "gain_scale": gain("scale"),
-        "gain_many": gain(CHOSEN, 0.3),
-        "gain_rule_many": gain("quarter-mean-distance", 0.3),
+        "auc": float(head["auc_2"].mean()),
+        "equivalent": [p for p in OTHERS if compare_over_sets(off[p]).equivalent],
+        "gain": worded(gains[CHOSEN]),
+        "gain_rule": worded(gains["quarter-mean-distance"]),
+        "gain_scale": worded(gains["scale"]),
+        "gain_many": worded(cluster_interval(at(judged, share=0.3)["gain"])),
+        "gain_rule_many": worded(
+            cluster_interval(at(judged, "quarter-mean-distance", 0.3)["gain"])
+        ),
+        "cannot_pay": [width for width, one in gains.items() if one.high < MARGIN],
+        "can_pay": [width for width, one in gains.items() if one.low > MARGIN],
+        "size": float(exponents.abs().mean().max()),
+        "largest": float(exponents.abs().to_numpy().max()),
         "far": int((exponents.abs() >= 2.0).any(axis=1).sum()),
         "confirmed": confirmed(rows),
     }
@@ -77,8 +98,12 @@ def tables_p(rows: pd.DataFrame) -> Finding:
     for p in ("5", "20"):
         facts[f"worst_{p}"] = worded(compare_over_sets(many[p]))
     for p in OTHERS:
-        facts[f"over_{p.replace('.', '_')}"] = worded(compare_over_sets(off[p]))
-    return Finding("", facts)
+        name = p.replace(".", "_")
+        facts[f"over_{name}"] = worded(compare_over_sets(off[p]))
+        facts[f"size_{name}"] = float(off[p].abs().mean())
+        facts[f"rank_{name}"] = float(head[f"rank_{p}"].median())
+        facts[f"scale_{name}"] = worded(compare_over_sets(beside_two(at(judged, "scale"))[p]))
+    return Finding("", facts, table, draw_dots(exponents))
 
 
 @finding("tables_exponents", "tables_again")
@@ -93,8 +118,10 @@ def tables_far(rows: pd.DataFrame, again: pd.DataFrame) -> Finding:
     for one in others:
         real &= (np.sign(one) == np.sign(first)) & (one.abs() >= MARGIN)
     names = list(real.index[real.any(axis=1)])
-    facts = {"real": len(names), "names": [name.split("__")[1] for name in names]}
-    return Finding("", facts)
+    facts = {"far": len(first), "real": len(names),
+             "names": [name.split("__")[1] for name in names]}  # fmt: skip
+    return Finding("", facts, first.join([one.add_suffix(f" ({k + 1})")
+                                          for k, one in enumerate(others)]))  # fmt: skip
 
 
 def confirmed(rows: pd.DataFrame) -> list[str]:
@@ -114,6 +141,28 @@ def confirmed(rows: pd.DataFrame) -> list[str]:
                     if len(both) == 2 and large and len(signs) == 1:
                         found.append(f"p = {p}, {width}, {name} from {low:.3g} to {high:.3g}")
     return found
+
+
+def draw_dots(off: pd.DataFrame) -> Draw:
+    """One dot a table: AUC of each p minus that of p = 2, sorted by size within a line."""
+    spread = np.random.default_rng(0).uniform(-0.32, 0.32, size=len(off))
+
+    def draw(narrow: bool) -> Figure:
+        figure, (ax,) = panels(1, narrow=narrow, height=3.2)
+        ax.axvspan(-MARGIN, MARGIN, color="#dddddd", lw=0, zorder=0)
+        for place, p in enumerate(reversed(list(off))):
+            ax.scatter(off[p], place + spread, s=6, alpha=0.5, color=PALETTE["blue"], lw=0)
+            ax.plot([off[p].mean()] * 2, [place - 0.4, place + 0.4], color="black", lw=2)
+        ax.set_yticks(range(off.shape[1]), [f"p = {p}" for p in reversed(list(off))])
+        ax.set_xscale("symlog", linthresh=1.0)
+        ticks = [-10, -2, -0.5, 0, 0.5, 2, 10]
+        ax.set_xticks(ticks, [f"{t:g}".replace("-", "−") for t in ticks])
+        ax.set_xticks([], minor=True)
+        ax.set(xlabel="AUC minus that of p = 2, points")
+        ax.grid(axis="y", visible=False)
+        return figure
+
+    return draw
 
 
 # -- question 2 ------------------------------------------------------------------------------------
@@ -187,10 +236,15 @@ def tables_width(rows: pd.DataFrame) -> Finding:
     found = {f"{OWN} − {m}": compare_over_sets(auc[OWN] - auc[m]) for m in others}
     plain = [m for m in others if "chosen" not in m and m != DEFAULT]
     found |= {f"{DEFAULT} − {m}": compare_over_sets(auc[DEFAULT] - auc[m]) for m in plain}
+    grid = auc[[m for m in auc if m.startswith("width ")] + [DEFAULT]]
     name = judged_candidate(rows)
-    gain = compare_over_sets(candidates(judged)[name].reindex(auc.index) - auc[OWN])
+    new = candidates(judged)[name].reindex(auc.index)
+    gain = compare_over_sets(new - auc[OWN])
+    cost = {k: float(np.maximum(auc[DEFAULT] - v, 0).mean()) for k, v in
+            (("old", auc[OWN]), ("new", new))}  # fmt: skip
+    saved = 1.0 - cost["new"] / cost["old"] if cost["old"] > 0.0 else 0.0
+    replaces = gain.low > 0.0 or (gain.low_90 > -LEAST_GAIN and saved >= LEAST_SAVED)
     seconds = judged.groupby("method")["seconds"].median()
-    lead = auc[OWN] - auc[DEFAULT]
     facts = {
         "tables": len(auc),
         "auc": float(auc[OWN].mean()),
@@ -198,16 +252,29 @@ def tables_width(rows: pd.DataFrame) -> Finding:
         "seconds": 1000 * float(seconds[OWN]),
         "seconds_default": 1000 * float(seconds[DEFAULT]),
         "over_default": worded(found[f"{OWN} − {DEFAULT}"]),
-        "over_nn": worded(found[f"{OWN} − nearest neighbours, k chosen"]),
-        "over_svm": worded(found[f"{OWN} − OneClassSVM, width chosen"]),
-        "lost_two": 100 * float((lead < -2.0).mean()),
-        "won_two": 100 * float((lead > 2.0).mean()),
+        "won": int((auc[OWN] > auc[DEFAULT]).sum()),
+        "lost_two": 100 * float((auc[OWN] - auc[DEFAULT] < -2.0).mean()),
+        "won_two": 100 * float((auc[OWN] - auc[DEFAULT] > 2.0).mean()),
+        "regret": worded(cluster_interval(grid.max(axis=1) - auc[OWN])),
+        "regret_default": worded(cluster_interval(grid.max(axis=1) - auc[DEFAULT])),
         "regret_fair": worded(cluster_interval(label_regret(judged))),
         "candidate": name,
         "candidate_gain": weighed(gain),
-        **{f"pays_{name}": words for name, words in by_evidence(judged, lead).items()},
+        "cost_old": cost["old"],
+        "cost_new": cost["new"],
+        "replaces": bool(replaces),
+        **{f"pays_{name}": words for name, words in when(judged).items()},
     }
+    keys = {"nn": "nearest neighbours, k chosen", "parzen": "Parzen, width chosen",
+            "svm": "OneClassSVM, width chosen", "svm_default": "OneClassSVM()",
+            "nn1": "1 nearest neighbour", "nn5": "5 nearest neighbours",
+            "scott": "Parzen, Scott's width", "forest": "isolation forest",
+            "lof": "local outlier factor", "ecod": "ECOD"}  # fmt: skip
+    for key, other in keys.items():
+        one = found[f"{OWN} − {other}"]
+        facts[f"over_{key}"], facts[f"word_{key}"] = worded(one), said(one)
     table = as_table(found)
+    table["seconds"] = [float(seconds[line.split(" − ")[1]]) for line in table.index]
     return Finding("", facts, table, interval_figure(
         table, "first minus second, AUC points", margin=True,
         short=lambda line: line.replace(" − ", "\n− "),
@@ -225,14 +292,21 @@ def label_regret(rows: pd.DataFrame) -> pd.Series:
     return (gains[0] + gains[1]) / 2
 
 
-def by_evidence(rows: pd.DataFrame, lead: pd.Series) -> dict[str, str]:
-    """LpSVDDCV minus the default in the thirds with the weakest and the strongest evidence."""
+def when(rows: pd.DataFrame) -> dict[str, str]:
+    """LpSVDDCV minus the default by thirds of a property, and by the evidence of the criterion."""
+    auc = rows.pivot(index="dataset", columns="method", values="auc")
+    lead = auc[OWN] - auc[DEFAULT]
     grid = widths_of(rows)
     grid = grid[grid["order"] > 0.0]
     top = grid.loc[grid.groupby("dataset")["criterion"].idxmax()].set_index("dataset")
-    ranks = top["evidence"].reindex(lead.index).rank(pct=True)
-    parts = {"evidence_low": ranks <= 1 / 3, "evidence_high": ranks > 2 / 3}
-    return {name: worded(cluster_interval(lead[part])) for name, part in parts.items()}
+    found = {}
+    for name in (*PROPERTIES, "evidence", "order"):
+        ranks = top[name].reindex(lead.index).rank(pct=True, method="average")
+        for word, low, high in (("low", 0, 1 / 3), ("middle", 1 / 3, 2 / 3), ("high", 2 / 3, 1)):
+            part = lead[(ranks > low) & (ranks <= high)]
+            if len(part) > 1:
+                found[f"{name}_{word}"] = worded(cluster_interval(part))
+    return found
 
 
 # -- question 3 ------------------------------------------------------------------------------------
@@ -241,7 +315,7 @@ def by_evidence(rows: pd.DataFrame, lead: pd.Series) -> dict[str, str]:
 @finding("tables_rates")
 def tables_promise(rows: pd.DataFrame) -> Finding:
     """Per cent of new normal rows rejected by every method, where 5 and 10 are wanted."""
-    judged, lines = of_part(rows), {}
+    judged, lines, facts = of_part(rows), {}, {}
     for (method, level), part in judged.groupby(["method", "level"], sort=False):
         found, wanted = cluster_interval(part.set_index("dataset")["rejected"]), 100 * level
         kept = 0.8 * wanted < found.low and found.high < 1.2 * wanted
@@ -251,8 +325,19 @@ def tables_promise(rows: pd.DataFrame) -> Finding:
             "anomalies found": part["found"].mean(), "keeps": "yes" if kept else "no",
         }  # fmt: skip
     table = pd.DataFrame.from_dict(lines, orient="index").rename_axis(["method", "wanted"])
-    own = table.loc["LpSVDD", "10 %"]
-    facts = {"own_10": f"{own['mean']:.1f} % ({own['low']:.1f} to {own['high']:.1f})"}
+    for level in ("5 %", "10 %"):
+        part = table.xs(level, level="wanted")
+        facts[f"keep_{level[:-2]}"] = list(part.index[part["keeps"] == "yes"])
+    names = {"own": "LpSVDD", "ball": "LpSVDD, the ball's surface", "cv": "LpSVDD, width chosen",
+             "svm": "OneClassSVM", "lof": "local outlier factor", "forest": "isolation forest",
+             "split": "split conformal", "cross": "cross conformal"}  # fmt: skip
+    for key, method in names.items():
+        for level in ("5", "10"):
+            one = table.loc[method, f"{level} %"]
+            words = f"{one['mean']:.1f} % ({one['low']:.1f} to {one['high']:.1f})"
+            facts[f"{key}_{level}"] = words
+            facts[f"{key}_twice_{level}"] = one["more than twice"]
+    facts["tables"] = judged["dataset"].nunique()
     return Finding("", facts, table, draw_rates(judged))
 
 
@@ -296,24 +381,64 @@ def tables_dirty(rows: pd.DataFrame) -> Finding:
     shown = pd.DataFrame({"0 %": clean.mean(), "5 %": some.mean(), "10 %": dirty.mean(),
                           "lost": {m: one.mean for m, one in lost.items()}})  # fmt: skip
     facts = {
+        "tables": len(clean),
         "lost": worded(lost[OWN]),
         "lost_default": worded(lost[DEFAULT]),
+        "lost_forest": worded(lost["isolation forest"]),
+        "lost_more": worded(compare_over_sets(clean[OWN] - dirty[OWN] - clean[DEFAULT]
+                                              + dirty[DEFAULT])),
         "best_dirty": str(dirty.drop(columns=remedies[:-1]).mean().idxmax()),
+        "own_dirty": float(dirty[OWN].mean()),
         "remedy": remedy,
         "remedy_gain": worded(gain),
         "remedy_price": float(price),
+        "helps": bool(gain.low > 0.0 and price < MOST_LOST),
         "least_lost": min(lost, key=lambda m: lost[m].mean),
     }  # fmt: skip
     return Finding("", facts, shown.sort_values("10 %", ascending=False))
 
 
-# -- paths at equal tilt ---------------------------------------------------------------------------
+# -- paths at equal tilt, and rows on both sides of a split ----------------------------------------
 
 
 @finding("tables_tilt")
 def tables_tilt(rows: pd.DataFrame) -> Finding:
     """Rules 1 to 4 of ``tilt.md`` on tables."""
-    near, curve = leaving_mean(rows), one_curve(rows.assign(c=np.nan))
-    facts = {k: v for k, v in curve.facts.items() if k == "sets" or k.startswith("size_")}
-    facts |= {f"near_{k}": near.facts[k] for k in ("described", "order")}
-    return Finding("", facts)
+    near = leaving_mean(rows)
+    ends = rows.assign(c=np.nan)
+    curve = one_curve(ends)
+    keep = ("sets", "on", "off", "span")
+    facts = {key: curve.facts[key] for key in keep}
+    facts |= {k: v for k, v in curve.facts.items() if k.startswith(("size_", "left_", "corr"))}
+    facts |= {f"near_{k}": near.facts[k] for k in ("described", "order", "of_bound", "pairs")}
+    return Finding("", facts, curve.table)
+
+
+@finding("duplicates")
+def duplicates(rows: pd.DataFrame) -> Finding:
+    """What drawing with replacement before a split, and copies that were there, do to an AUC."""
+    ways = {w: part.groupby(["dataset", "method"], sort=False)["auc"].mean().unstack()
+            for w, part in rows.groupby("way", sort=False)}  # fmt: skip
+    plain, without, drawn = (
+        ways[w] for w in ("as they are", "without shared rows", "drawn with replacement")
+    )
+    small, large = drawn.index, [n for n in without.index if n not in drawn.index]
+    rises = {m: compare_over_sets(drawn[m] - plain.loc[small, m]) for m in drawn}
+    shared = rows.groupby(["way", "dataset"])["shared"].mean()
+    facts = {
+        "sets": len(small),
+        "others": len(large),
+        "shared": float(shared["drawn with replacement"].mean()),
+        "shared_before": float(shared["as they are"][small].mean()),
+        "inflated": [m for m, one in rises.items() if one.low > 0.0],
+        "leader": str(plain.loc[small].mean().idxmax()),
+        "leader_drawn": str(drawn.mean().idxmax()),
+        "copies": worded(cluster_interval((plain - without).loc[large, OWN])),
+    }
+    keys = {"own": OWN, "nn1": "1 nearest neighbour", "nn5": "5 nearest neighbours",
+            "svm": "OneClassSVM()", "default": DEFAULT, "forest": "isolation forest"}  # fmt: skip
+    for key, m in keys.items():
+        facts[f"rise_{key}"] = worded(rises[m])
+        facts[f"before_{key}"], facts[f"after_{key}"] = plain.loc[small, m].mean(), drawn[m].mean()
+    table = pd.DataFrame({"as they are": plain.loc[small].mean(), "drawn": drawn.mean()})
+    return Finding("", facts, table.sort_values("drawn", ascending=False))

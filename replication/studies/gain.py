@@ -1,4 +1,8 @@
-"""Share of support vectors and R^2 at the certified optimum of each cell of the grid."""
+r"""Where the gain comes from: support vectors, and the choice of p.
+
+* ``support``: share of support vectors and R^2 at the certified optimum of each grid cell.
+* ``choice_of_p``: lp with p and c tuned against each fixed p with c tuned, same splits.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +13,8 @@ from lpsvdd.solver import solve_path
 from replication.paper import COSTS, EXPONENTS
 from replication.protocol import Task
 from replication.store import Row
-from replication.studies.study import GRID, is_feasible, study
-from replication.trial import prepare
+from replication.studies.study import GRID, contestant_rows, is_feasible, paper_path, study
+from replication.trial import judge, prepare
 
 SUPPORT_LEVEL = 1e-6
 """A multiplier counts as zero below this share of the largest one."""
@@ -58,3 +62,14 @@ def support(task: Task) -> list[Row]:
             }
         )
     return rows
+
+
+@study("Which p is chosen, how often, and what does choosing it cost?", parameters=GRID)
+def choice_of_p(task: Task) -> list[Row]:
+    """Tuned p against every fixed p, c tuned in all cases."""
+    trial = prepare(task)
+    cells = judge(trial, paper_path(trial.kernels))
+    contestants = {"p tuned": cells}
+    for p in EXPONENTS:
+        contestants[f"p = {p:.4g}"] = [cell for cell in cells if cell.params["p"] == p]
+    return contestant_rows(task, contestants)

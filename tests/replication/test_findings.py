@@ -17,7 +17,7 @@ import pytest
 from lpsvdd.bounds import sample_size
 from replication import results
 from replication.claims import judge, read_ledger
-from replication.evidence import MARGIN, compare, decision_table
+from replication.evidence import compare, decision_table
 from replication.findings import (
     FINDINGS,
     Finding,
@@ -25,21 +25,23 @@ from replication.findings import (
     all_findings,
     bound,
     choices,
+    conditions,
     extensions,
     finding,
     outliers,
+    per_set,
     read,
-    references,
     rejection,
     rerun,
     rerun_claims,
     same_range,
+    same_rule,
     solvers,
-    validation,
 )
 from replication.notebooks import sources
 from replication.paper import EXPONENTS
 from replication.printed import printed_matrix
+from replication.studies import conditions as studied
 from replication.studies import fuzz as fuzz_study
 from replication.studies.ranges import label
 from replication.wording import QUOTE
@@ -151,7 +153,7 @@ def test_the_limits_of_the_verdicts_on_controls():
         name = "lp, paper's grid, validation {}"
         leads = {1: 0.0, 0.5: -over_half, 0.25: -over_quarter}
         rows = contest({name.format(share): lead for share, lead in leads.items()})
-        return validation.validation_size(rows).verdict
+        return conditions.validation_size(rows).verdict
 
     assert validated(1.0, 2.0) == "holds"
     assert validated(0.02, 2.0) == "not reproduced"  # equivalent
@@ -266,12 +268,51 @@ def test_comparisons_are_named_and_paired():
     assert np.isnan(one.low) and one.state == "undecided" and not one.equivalent
 
 
+def test_the_map_says_where_p_helps() -> None:
+    first, neutral = read("conditions"), read("ties_and_tails")
+    helped = shifted(neutral, 20.0, method=same_range.LP, condition="tails 2")
+    found = conditions.conditions(first, helped)
+    name = conditions.NAMES["tails 2"]
+    assert name in found.facts["helps"] and found.table.loc[name, "says"] == "higher"
+    assert len(found.table) == len(studied.PLANNED) + len(studied.FRACTIONS) - 1
+    assert found.facts["kurtosis_tails"] > 5 * found.facts["kurtosis"]  # the tails are heavy
+
+
+def test_an_exception_must_pass_under_every_way_with_ties() -> None:
+    rows, extreme = read("common_range"), read("extreme_sets")
+    assert per_set.per_set(rows, extreme).facts["above"] == []
+    better = extreme.copy()
+    chosen = (better["dataset"] == "D13") & (better["method"] == label(2.0))
+    better.loc[chosen, ["auc", "auc_first", "auc_last"]] += 9.0
+    assert len(per_set.per_set(rows, better).facts["above"]) == 1
+    better.loc[chosen, "auc_last"] -= 9.0
+    assert per_set.per_set(rows, better).facts["above"] == []
+
+
+@pytest.mark.parametrize("kept", [["D7"], ["D13"], ["D1", "D2", "D7"], ["D3", "D9", "D13"]])
+def test_any_set_may_be_left_out_of_the_comparison_set_by_set(kept) -> None:
+    rows, extreme = (
+        t[t["dataset"].isin(kept)] for t in map(read, ("common_range", "extreme_sets"))
+    )
+    found = per_set.per_set(rows, extreme)
+    assert set(found.facts) == set(per_set.per_set().facts) and len(found.table) == len(kept)
+    assert found.facts["d3_shared"] is None or "D3" in kept
+
+
 def test_what_hangs_on_the_zero_of_kpca_is_seen() -> None:
     rows, pure = read("references"), read("pure")
-    facts = references.references(rows, pure).facts
+    facts = same_rule.references(rows, pure).facts
     assert (facts["place_with"], facts["place_without"]) == (2, 1)
     raised = shifted(rows, 30.0, method="KPCA, one component or more")
-    assert references.references(raised, pure).facts["place_without"] == 2
+    assert same_rule.references(raised, pure).facts["place_without"] == 2
+
+
+def test_exponents_are_counted_over_all_splits() -> None:
+    rows = read("choice_of_p")
+    table = conditions.choice_of_p(rows).table
+    assert table["chosen"].sum() == pytest.approx(100.0) and len(table) == 10
+    facts = conditions.choice_of_p(shifted(rows, 30.0, method="p = 5")).facts
+    assert facts["best_fixed"] == "p = 5" and facts["best_fixed_diff"].startswith("+")
 
 
 def test_hypothesis_2_follows_the_variant_without_unit_norm() -> None:
@@ -283,6 +324,14 @@ def test_hypothesis_2_follows_the_variant_without_unit_norm() -> None:
     default = choices.variant_table(rows).loc["default"]
     means = rows[rows["variant"] == "default"].groupby("method")["auc"].mean()
     assert default["ℓp-SVDD"] == pytest.approx(means["lp-SVDD"], abs=1e-9)
+
+
+def test_a_class_of_the_waveforms_must_be_near_in_both_tables() -> None:
+    waves = read("waveform")
+    assert choices.class_that_fits(waves) == "" and choices.class_that_fits(waves, 20.0) == "0"
+    apart = choices.waveform_distances(waves)
+    between = apart.loc[0].min() + 0.5 * np.ptp(apart.loc[0])
+    assert choices.class_that_fits(waves, between) == ""
 
 
 def test_hypothesis_4_takes_the_nearest_class() -> None:
@@ -491,8 +540,8 @@ def test_the_answer_on_weights_follows_its_rule():
 
 def test_no_verdict_on_the_tables_hangs_on_ties(monkeypatch):
     rows = read("tied_tables")
-    assert validation.ties(rows).facts["largest"] < MARGIN
-    assert validation.ties(rows.assign(auc_first=rows["auc"] - 1.0)).facts["largest"] > MARGIN
+    assert conditions.ties(rows).facts["hangs"] == 0
+    assert conditions.ties(rows.assign(auc_first=rows["auc"] - 1.0)).facts["hangs"] == 16
     ledger = [
         claim
         for claim in read_ledger(Path(__file__).parents[2] / "claims.yml")

@@ -142,7 +142,7 @@ def test_a_stored_study_is_the_one_the_code_would_run() -> None:
         (["--dataset", "D7"], "D1, D2"),
         (["--all", "--trials", "2"], "of 100 splits"),
         (["--all", "--no-unit-norm", "--trials", "200"], "rows made with other options"),
-        (["--dataset", "D7", "--study", "tied_tables"], "D1, D2"),
+        (["--dataset", "D7", "--study", "choice_of_p"], "D1, D2"),
         (["--all", "--trials", "1", "--study", "support"], "9 of 10 splits"),
     ],
 )

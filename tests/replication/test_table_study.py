@@ -7,8 +7,10 @@ import pandas as pd
 import pytest
 
 from lpsvdd.preprocessing import shared_rows
-from replication import table_sets
+from replication import anomaly_sets, table_sets
+from replication.anomaly_sets import AnomalyDataError
 from replication.findings import tables as findings
+from replication.studies import duplicates
 from replication.studies import tables as study
 
 NAME = "oddbench__Made"
@@ -53,7 +55,7 @@ def test_another_table_of_that_name_is_refused(made):
         parts = dict(held)
     parts["y"] = 1 - parts["y"]
     np.savez(made / f"{NAME}.npz", **parts)
-    with pytest.raises(table_sets.TableDataError, match="SHA-256"):
+    with pytest.raises(AnomalyDataError, match="SHA-256"):
         table_sets.load(NAME)
 
 
@@ -111,3 +113,26 @@ def test_a_large_difference_is_real_only_if_both_other_draws_have_it():
     for other, real in ((1.0, 1), (0.1, 0), (-1.0, 0)):
         again = pd.DataFrame([rows(1, 1.0), rows(2, other)])
         assert findings.tables_far(first, again).facts["real"] == real
+
+
+def test_an_anomaly_set_that_is_absent_or_another_is_refused(tmp_path, monkeypatch):
+    monkeypatch.delenv(anomaly_sets.VARIABLE, raising=False)
+    with pytest.raises(AnomalyDataError, match=f"--from or the variable {anomaly_sets.VARIABLE}"):
+        anomaly_sets.load("wine")
+    anomaly_sets.use(tmp_path)
+    with pytest.raises(AnomalyDataError, match="the folder lacks wine"):
+        anomaly_sets.load("wine")
+    (tmp_path / anomaly_sets.records()["file"]["wine"]).write_bytes(b"another file")
+    with pytest.raises(AnomalyDataError, match="SHA-256 differs"):
+        anomaly_sets.load("wine")
+
+
+def test_rows_on_both_sides_are_counted_and_left_out(monkeypatch):
+    """Twenty copies of two rows: all stand in training, and nothing is left without them."""
+    rng = np.random.default_rng(0)
+    X = np.vstack([np.repeat(rng.normal(size=(2, 2)), 20, axis=0), rng.normal(5, 1, size=(20, 2))])
+    monkeypatch.setattr(anomaly_sets, "load", lambda name: (X, np.arange(60) >= 40))
+    task = study.TableTask("wine", duplicates.FIRST)
+    rows = pd.DataFrame(duplicates.duplicates(task))
+    assert set(rows["way"]) == {duplicates.AS_THEY_ARE, duplicates.DRAWN_TWICE}
+    assert (rows["shared"] == 100).all() and rows["method"].nunique() == 6

@@ -8,14 +8,23 @@ from __future__ import annotations
 
 import pandas as pd
 
-from replication.evidence import as_table, compare, weighed
+from replication.evidence import Difference, as_table, compare, weighed
 from replication.findings import Finding, finding
 from replication.printed import printed_matrix
 from replication.statistics import mean_matrix
 from replication.studies.references import PREPARATIONS
 from replication.tables import method_label
 
+WORDS = {"higher": "leads", "lower": "trails"}
 ZERO, COMPONENTS = "KPCA", "KPCA, one component or more"
+
+
+def said(found: Difference) -> str:
+    """The word of the plan: leads, trails, is equivalent, or is not decided."""
+    for state, word in WORDS.items():
+        if found.state.startswith(state):
+            return word
+    return "is equivalent" if found.equivalent else "is not decided"
 
 
 def beside_pure(references: pd.DataFrame, pure: pd.DataFrame) -> pd.DataFrame:
