@@ -10,8 +10,8 @@ Nemenyi: two methods differ when their average ranks differ by more than
 
     CD = q_alpha sqrt(k (k+1) / (6 N)),   q_alpha = studentised range quantile / sqrt(2).
 
-Clusters: D9, D12 and D19 are one table, D15 is the complete rows of D18; the anomaly sets have
-their own (``anomaly_sets.clusters``). Averages are over data sets. With the sums S_g and sizes n_g
+Clusters: D9, D12 and D19 are one table, D15 is the complete rows of D18; the other tables have
+their own (``anomaly_sets``, ``table_sets``). Averages are over data sets. With sums S_g, sizes n_g
 of G clusters, n = sum n_g, the mean m = sum S_g / n has the standard error
 
     se = sqrt(G / (G - 1) sum_g (S_g - n_g m)^2) / n,

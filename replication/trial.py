@@ -126,22 +126,15 @@ def prepare_rows(
     *,
     options: Options = DEFAULTS,
     seed: int = 0,
+    prepared: bool = False,
 ) -> Trial:
-    """The trial of given rows (inputs, labels): impute, standardise, normalise, kernels."""
-    steps = preprocessor(impute=options.imputation, unit_norm=options.unit_norm).fit(*train)
-    parts = ((steps.transform(X), y) for X, y in (train, validation, test))
-    return kernels_of(*parts, options=options, seed=seed)
+    """The trial of given rows (inputs, labels): impute, standardise, normalise, kernels.
 
-
-def kernels_of(
-    train: tuple[np.ndarray, np.ndarray],
-    validation: tuple[np.ndarray, np.ndarray],
-    test: tuple[np.ndarray, np.ndarray],
-    *,
-    options: Options = DEFAULTS,
-    seed: int = 0,
-) -> Trial:
-    """The trial of prepared rows (inputs, labels): width and kernels."""
+    Rows that are ``prepared`` are taken as they are.
+    """
+    if not prepared:
+        steps = preprocessor(impute=options.imputation, unit_norm=options.unit_norm).fit(*train)
+        train, validation, test = ((steps.transform(X), y) for X, y in (train, validation, test))
     X, Z = train[0], np.concatenate([validation[0], test[0]])
     width = options.width_factor * half_mean_distance(X)
     gamma = rbf_gamma(width) * (1.0 if options.formula == "2s2" else 2.0)

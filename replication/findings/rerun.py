@@ -238,11 +238,9 @@ def _numbers(table: Rerun) -> Finding:
 def table_gain(pure: pd.DataFrame, negatives: pd.DataFrame) -> Finding:
     """What labelled outliers change between the two tables, for the family and KNFST."""
     table = gains(Rerun(negatives, "negatives"), Rerun(pure, "pure"))
-    names = {"lp": "ℓp-SVDD", "l1": "ℓ1-SVDD", "l2": "ℓ2-SVDD", "knfst": "KNFST"}
-    facts = {}
-    for key, name in names.items():
-        facts[key] = worded(SimpleNamespace(**table.loc[name]))
-        facts[f"{key}_printed"] = signed(table.loc[name, "printed"])
+    names = {"lp": "ℓp-SVDD", "l1": "ℓ1-SVDD", "knfst": "KNFST"}
+    facts = {key: worded(SimpleNamespace(**table.loc[name])) for key, name in names.items()}
+    facts["lp_printed"] = signed(table.loc["ℓp-SVDD", "printed"])
     return Finding("", facts, table)
 
 

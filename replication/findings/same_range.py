@@ -25,6 +25,7 @@ from replication.figures import Draw, panels
 from replication.findings import Finding, finding, graded
 from replication.findings.tilt import one_curve
 from replication.layout import set_label
+from replication.methods import WEIGHTINGS
 from replication.paper import EXPONENTS
 from replication.statistics import cluster_interval, mean_interval, mean_matrix, trial_matrix
 from replication.studies.ranges import WEIGHTED, label
@@ -187,7 +188,6 @@ def l2_beaten(rows: pd.DataFrame, pure: pd.DataFrame, points: float = MARGIN) ->
     return Finding(graded(bool(beaten), bool(on_paper)), facts)
 
 
-WEIGHTINGS = {"position": "P-SVDD", "density": "DW-SVDD", "global-local": "GL-SVDD"}
 PLACES = {
     "its weights − permuted": ("{}, own, p = 1, shares", "{}, permuted, p = 1, shares"),
     "its weights − none": ("{}, own, p = 1, shares", "none, p = 1, shares"),
@@ -205,17 +205,15 @@ def weights_alone(rows: pd.DataFrame) -> Finding:
     found = {
         (step, name): comparison_of(rows, *(one.format(weighting) for one in pair))
         for step, pair in PLACES.items()
-        for weighting, name in WEIGHTINGS.items()
+        for name, weighting in WEIGHTINGS.items()
     }
-    own, none, permuted = (
-        {name: found[step, name] for name in WEIGHTINGS.values()} for step in PLACES
-    )
+    own, none, permuted = ({name: found[step, name] for name in WEIGHTINGS} for step in PLACES)
     higher = [
         cluster_interval(
             difference_by_set(rows, f"{w}, own, p = {p}, shares", f"{w}, own, p = 1, shares"),
             level=1 - 0.05 / 6,
         ).low > 0.0
-        for w in WEIGHTINGS
+        for w in WEIGHTINGS.values()
         for p in (2, 5)
     ]  # fmt: skip
     answer = "not decided"
@@ -303,14 +301,8 @@ def relabelling(rows: pd.DataFrame, paths: pd.DataFrame | None = None) -> Findin
 
 @finding("interval_coverage")
 def coverage(rows: pd.DataFrame, level: float = 95.0) -> Finding:
-    """How often three intervals over clusters cover the mean, on the profiles of twenty sets.
-
-    ``others`` and ``worst_others``: on those of the anomaly sets, which the rule does not ask for.
-    """
+    """How often three intervals over clusters cover the mean, on the profiles of twenty sets."""
     part = rows[rows["level"] == level]
-    twenty = part["table"].isin(["pure", "negatives", "common_range"])
-    others, part = part.loc[~twenty, "calibrated"], part[twenty]
     means = part[["percentile", "student", "calibrated"]].mean()
-    facts = {"profiles": len(part), "worst": float(part["calibrated"].min())}
-    facts |= {"others": float(others.mean()), "worst_others": float(others.min())}
-    return Finding("", facts | {name: float(value) for name, value in means.items()}, part)
+    facts = {"worst": float(part["calibrated"].min())}
+    return Finding("", facts | {name: float(value) for name, value in means.items()})

@@ -1,6 +1,6 @@
-"""One rule for everybody: detectors and reference methods that choose as ours do.
+"""Reference methods that choose as the paper's do, and columns that are constant in training.
 
-Tables: ``same_rule``, ``references`` beside ``pure``, ``constant_columns``; the rule is in
+Tables: ``references`` beside ``pure``, ``constant_columns``; the rule is in
 ``studies/plans/same_rule.md``.
 """
 
@@ -8,27 +8,13 @@ from __future__ import annotations
 
 import pandas as pd
 
-from replication.anomaly_sets import ADBENCH
-from replication.evidence import Difference, as_table, compare, comparison_of, weighed
+from replication.evidence import Difference, as_table, compare, weighed
 from replication.findings import Finding, finding
 from replication.printed import printed_matrix
 from replication.statistics import mean_matrix
 from replication.studies.references import PREPARATIONS
 from replication.tables import method_label
 
-OWN = "LpSVDDCV"
-TUNED = {
-    "nn": "nearest neighbours, k chosen",
-    "parzen": "Parzen, width chosen",
-    "svm": "OneClassSVM, width chosen",
-    "one": "p = 1, width chosen",
-}
-DEFAULTS = {
-    "svm": "OneClassSVM()",
-    "nn5": "5 nearest neighbours",
-    "nn1": "1 nearest neighbour",
-    "scott": "Parzen, Scott's width",
-}
 WORDS = {"higher": "leads", "lower": "trails"}
 ZERO, COMPONENTS = "KPCA", "KPCA, one component or more"
 
@@ -39,32 +25,6 @@ def said(found: Difference) -> str:
         if found.state.startswith(state):
             return word
     return "is equivalent" if found.equivalent else "is not decided"
-
-
-@finding("same_rule")
-def same_rule(rows: pd.DataFrame) -> Finding:
-    """LpSVDDCV against detectors tuned by its criterion, and defaults against defaults."""
-    seen = rows["dataset"].isin([one.name for one in ADBENCH])
-    tuned = {name: comparison_of(rows, OWN, name) for name in TUNED.values()}
-    plain = {name: comparison_of(rows, "LpSVDD()", name) for name in DEFAULTS.values()}
-    facts = {
-        "tasks": rows.loc[~seen, "dataset"].nunique(),
-        "sets": rows.loc[seen, "dataset"].nunique(),
-        "splits": int(rows.groupby("dataset")["trial"].nunique().min()),
-        "rows": int(rows["n_train"].max()),
-        "over_default": weighed(comparison_of(rows, OWN, "LpSVDD()")),
-    }
-    for key, name in TUNED.items():
-        facts[f"over_{key}"], facts[f"word_{key}"] = weighed(tuned[name]), said(tuned[name])
-        for half, part in (("fresh", rows[~seen]), ("seen", rows[seen])):
-            if part["dataset"].nunique() > 1:
-                facts[f"over_{key}_{half}"] = weighed(comparison_of(part, OWN, name))
-    for key, name in DEFAULTS.items():
-        facts[f"default_{key}"] = weighed(plain[name])
-    facts["leads"] = [name for name, one in tuned.items() if said(one) == "leads"]
-    lines = {f"{OWN} − {n}": one for n, one in tuned.items()}
-    lines |= {f"LpSVDD() − {n}": one for n, one in plain.items()}
-    return Finding("", facts, as_table(lines))
 
 
 def beside_pure(references: pd.DataFrame, pure: pd.DataFrame) -> pd.DataFrame:

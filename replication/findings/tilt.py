@@ -89,11 +89,9 @@ def one_curve(rows: pd.DataFrame) -> Finding:
     }
     for p, row in by_exponent.items():
         name = fraction(p).replace("/", "_")
-        facts[f"size_{name}"] = row["size"]
-        facts[f"correlation_{name}"] = row["correlation"]
-        facts[f"left_{name}"] = row["words"]
-        facts[f"middle_{name}"] = row["middle"]
-    return Finding("", facts, table.drop(columns=["words"]), draw_curves(rows))
+        for fact in ("size", "correlation", "left", "middle"):
+            facts[f"{fact}_{name}"] = row[fact]
+    return Finding("", facts, table.drop(columns=["left"]), draw_curves(rows))
 
 
 def _summary(part: pd.DataFrame, difference: Difference) -> dict:
@@ -106,7 +104,7 @@ def _summary(part: pd.DataFrame, difference: Difference) -> dict:
         "size": size,
         "middle": float(by_share.max()),
         "mean": difference.mean,
-        "words": weighed(difference),
+        "left": weighed(difference),
         "alike": alike and not difference.exists,
         "on_curve": alike and difference.equivalent,
     }

@@ -34,9 +34,13 @@ from replication.methods import paths
 from replication.methods.paths import Params, ScoredCell, SplitKernels
 from replication.paper import COSTS, EXPONENTS
 
-__all__ = ["METHODS", "Method", "ScoredCell", "SplitKernels", "grid", "kernel_weights"]
+__all__ = [
+    "METHODS", "WEIGHTINGS", "Method", "ScoredCell", "SplitKernels", "grid", "kernel_weights",
+]  # fmt: skip
 
 Grid = list[Params]
+WEIGHTINGS = {"P-SVDD": "position", "DW-SVDD": "density", "GL-SVDD": "global-local"}
+"""Methods of the paper that weigh their rows, and how."""
 
 
 @dataclass(frozen=True)
@@ -68,16 +72,16 @@ def kernel_weights(weighting: str, kernels: SplitKernels, **parameters: Any) -> 
     return sample_weights(weighting, kernels.K, kernels.y, kernels.X, **parameters)
 
 
-def _weighted(weighting: str, **own: tuple) -> tuple[Callable, dict[str, tuple]]:
-    weigh = partial(kernel_weights, weighting)
+def _weighted(name: str, **own: tuple) -> tuple[Callable, dict[str, tuple]]:
+    weigh = partial(kernel_weights, WEIGHTINGS[name])
     return partial(paths.svdd_path, weigh=weigh, own=tuple(own)), own
 
 
 # How to solve a grid, and its own axes; the costs come after them, with negatives a pair of costs.
 _FAMILY: dict[str, tuple[Callable, dict[str, tuple]]] = {
-    "P-SVDD": _weighted("position", variant=("linear", "minmax", "exp")),
-    "DW-SVDD": _weighted("density", k=(3, 5, 7, 10, 15)),
-    "GL-SVDD": _weighted("global-local", k=(3, 5, 7, 10), lam=(0.0, 0.25, 0.5, 0.75, 1.0)),
+    "P-SVDD": _weighted("P-SVDD", variant=("linear", "minmax", "exp")),
+    "DW-SVDD": _weighted("DW-SVDD", k=(3, 5, 7, 10, 15)),
+    "GL-SVDD": _weighted("GL-SVDD", k=(3, 5, 7, 10), lam=(0.0, 0.25, 0.5, 0.75, 1.0)),
     "l1-SVDD": (partial(paths.svdd_path, p=1.0), {}),
     "l2-SVDD": (partial(paths.svdd_path, p=2.0), {}),
     "lp-SVDD": (paths.svdd_path, {"p": EXPONENTS}),

@@ -21,7 +21,7 @@ from replication.methods import ScoredCell, SplitKernels, grid, kernel_weights
 from replication.methods.paths import svdd_path
 from replication.protocol import Options, auc, split, trial_seed
 from replication.store import Row
-from replication.studies.study import VariantTask, contestant_rows, study, variants
+from replication.studies.study import Named, VariantTask, contestant_rows, study, variants
 from replication.trial import Trial, judge, load_split_data, prepare_rows
 
 # -- weights ----------------------------------------------------------------------------------
@@ -104,15 +104,10 @@ DIGIT_PARAMETERS = {
 
 
 @dataclass(frozen=True)
-class Roles:
+class Roles(Named):
     """One random choice of known and unknown digits."""
 
     choice: int
-
-    @property
-    def key(self) -> str:
-        """Name of the file that holds the result."""
-        return f"digits-{self.choice:02d}"
 
 
 def roles(names: list[str], trials: int) -> list[Roles]:

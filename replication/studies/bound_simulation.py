@@ -32,7 +32,7 @@ from lpsvdd.kernels import kernel_matrix, squared_distances
 from lpsvdd.solver import solve
 from replication.paper import EXPONENTS, SETTINGS
 from replication.store import Row
-from replication.studies.study import simulation, study
+from replication.studies.study import Named, simulation, study
 
 GAMMA, COST, TARGET_SHARE, DELTA = 0.1, 0.1, 0.8, 0.05
 FIT_AT_MOST = 200
@@ -54,17 +54,12 @@ def parameters(*names: str) -> Row:
 
 
 @dataclass(frozen=True)
-class Sample:
+class Sample(Named):
     """One training sample of the simulation."""
 
     setting: str
     n: int
     seed: int
-
-    @property
-    def key(self) -> str:
-        """Name of the file that holds the result."""
-        return f"{self.setting}-{self.n}-{self.seed}"
 
 
 def samples(settings: Sequence[str], repetitions: int, *, ns: Sequence[int]) -> list[Sample]:

@@ -19,7 +19,7 @@ from sklearn.svm import OneClassSVM
 from lpsvdd import LpSVDD
 from lpsvdd.solver import Solution, solve_path
 from lpsvdd.surface import surface_at
-from replication.methods import METHODS, SplitKernels, kernel_weights
+from replication.methods import METHODS, WEIGHTINGS, SplitKernels, kernel_weights
 from replication.methods.paths import distance_scores
 from replication.protocol import Task
 from replication.store import Row
@@ -28,7 +28,6 @@ from replication.studies.study import study
 from replication.trial import JudgedCell, Trial, chosen, judge, prepare
 
 SHARE = 0.1
-WEIGHTINGS = {"P-SVDD": "position", "DW-SVDD": "density", "GL-SVDD": "global-local"}
 FIXED = {"l1-SVDD": 1.0, "l2-SVDD": 2.0}
 DECIDERS = ("lp-SVDD", *FIXED, *WEIGHTINGS)
 """Methods of the first table whose model has a radius."""

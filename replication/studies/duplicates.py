@@ -12,24 +12,23 @@ from sklearn.svm import OneClassSVM
 from lpsvdd import LpSVDD, LpSVDDCV
 from lpsvdd.preprocessing import shared_rows
 from replication import anomaly_sets
-from replication.protocol import trial_seed
+from replication.protocol import auc, trial_seed
 from replication.store import Row
-from replication.studies.anomaly import NAMES
-from replication.studies.novelty import AnomalyTask, Neighbours, judged, train_size
 from replication.studies.study import study
-from replication.studies.tables import standardised
+from replication.studies.tables import Neighbours, TableTask, fitted, standardised
 
 FIRST, MOST_TRAIN, MOST_TEST, DRAWN = 20, 300, 1000, 1000
+NAMES = tuple(anomaly_sets.records().index)
 AS_THEY_ARE, WITHOUT, DRAWN_TWICE = "as they are", "without shared rows", "drawn with replacement"
 
 
-def tasks(names: list[str], trials: int) -> list[AnomalyTask]:
+def tasks(names: list[str], trials: int) -> list[TableTask]:
     """Splits that no other study has used."""
     anomaly_sets.require(names)
-    return [AnomalyTask(name, FIRST + trial) for name in names for trial in range(trials)]
+    return [TableTask(name, FIRST + trial) for name in names for trial in range(trials)]
 
 
-def drawn(task: AnomalyTask, way: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def drawn(task: TableTask, way: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Training rows, test rows and labels of the test rows, +1 for normal ones."""
     X, anomaly = anomaly_sets.load(task.dataset)
     rng = np.random.default_rng(trial_seed(task.dataset, task.trial))
@@ -37,7 +36,7 @@ def drawn(task: AnomalyTask, way: str) -> tuple[np.ndarray, np.ndarray, np.ndarr
         some = rng.choice(len(X), DRAWN)
         X, anomaly = X[some], anomaly[some]
     normal, foreign = (rng.permutation(np.flatnonzero(one)) for one in (~anomaly, anomaly))
-    n = train_size(len(normal), MOST_TRAIN)
+    n = min(len(normal) // 2, MOST_TRAIN)
     parts = normal[n:][:MOST_TEST], foreign[:MOST_TEST]
     y = np.repeat([1, -1], [len(part) for part in parts])
     return X[normal[:n]], X[np.concatenate(parts)], y
@@ -48,10 +47,10 @@ def drawn(task: AnomalyTask, way: str) -> tuple[np.ndarray, np.ndarray, np.ndarr
     tasks=tasks, names=NAMES, trials=3,
     parameters={"most_train": MOST_TRAIN, "most_test": MOST_TEST, "drawn": DRAWN, "first": FIRST},
 )  # fmt: skip
-def duplicates(task: AnomalyTask) -> list[Row]:
+def duplicates(task: TableTask) -> list[Row]:
     """One row a way and detector: AUC, and per cent of normal test rows that stand in training."""
     rows: list[Row] = []
-    small = anomaly_sets.find(task.dataset).rows < DRAWN
+    small = bool(anomaly_sets.records()["rows"][task.dataset] < DRAWN)
     for way in (AS_THEY_ARE, WITHOUT, *[DRAWN_TWICE] * small):
         train, test, y = drawn(task, way)
         shared = shared_rows(train, test)
@@ -70,5 +69,6 @@ def duplicates(task: AnomalyTask) -> list[Row]:
         }
         data = standardised(train, test[kept], y[kept])
         for name, detector in detectors.items():
-            rows.append(where | {"method": name, "auc": judged(name, detector, data)[1]["auc"]})
+            scores = fitted(detector, data.train)[0].score_samples(data.test)
+            rows.append(where | {"method": name, "auc": round(auc(scores, data.y), 4)})
     return rows

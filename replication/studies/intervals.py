@@ -25,13 +25,7 @@ from replication.results import read
 from replication.statistics import calibrated_quantile, cluster_of, ratio_error
 from replication.studies.study import simulation
 
-CONTESTS = {
-    "pure": "lp-SVDD",
-    "negatives": "lp-SVDD-",
-    "common_range": "lp, 40 cells",
-    "anomaly": "LpSVDDCV",
-    "anomaly_fresh": "LpSVDDCV",
-}
+CONTESTS = {"pure": "lp-SVDD", "negatives": "lp-SVDD-", "common_range": "lp, 40 cells"}
 """Stored tables and the contestant that the others are compared with."""
 DRAWS, RESAMPLES, LEVELS = 2000, 400, (0.95, 0.9)
 

@@ -19,7 +19,7 @@ from functools import partial
 import numpy as np
 
 from lpsvdd.solver import solve, solve_path
-from replication.methods import METHODS, ScoredCell, SplitKernels, kernel_weights
+from replication.methods import METHODS, WEIGHTINGS, ScoredCell, SplitKernels, kernel_weights
 from replication.methods.paths import centre_cell
 from replication.paper import COSTS, EXPONENTS
 from replication.protocol import Task
@@ -27,7 +27,6 @@ from replication.store import Row
 from replication.studies.study import FRESH, contestant_rows, splits, study
 from replication.trial import judge, prepare
 
-WEIGHTINGS = {"P-SVDD": "position", "DW-SVDD": "density", "GL-SVDD": "global-local"}
 SMALL_COST = 1e-30
 """A cost at which R^2 = 0 for certain: the centre of that branch is the same at any cost."""
 

@@ -20,7 +20,7 @@ from replication.methods.paths import kpca_path
 from replication.protocol import Task, split, trial_seed
 from replication.store import Row
 from replication.studies.study import VariantTask, shared_place_rows, study, variants
-from replication.trial import Trial, judge, kernels_of, load_split_data, prepare
+from replication.trial import Trial, judge, load_split_data, prepare, prepare_rows
 
 NEIGHBOURS = (1, 2, 3, 5, 10, 20)
 WIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0)
@@ -113,9 +113,10 @@ def constant_columns(variant: VariantTask) -> list[Row]:
     X, rows = data.X.astype(float), (train, parts.validation, parts.test)
     count = int((np.ptp(X[train], axis=0) == 0.0).sum())
     if variant.variant == PREPARATIONS[1]:
-        trial = kernels_of(
+        trial = prepare_rows(
             *((naively_standardised(X[train], X[one]), data.y[one]) for one in rows),
             seed=trial_seed(task.dataset, task.trial),
+            prepared=True,
         )
     else:
         trial = prepare(task)

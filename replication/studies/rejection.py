@@ -19,7 +19,7 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -29,7 +29,7 @@ from lpsvdd import LpSVDD, weights
 from lpsvdd.bounds import cost_for_rate, determining_points, rejection_risk
 from lpsvdd.kernels import half_mean_distance, kernel_matrix, rbf_gamma, squared_distances
 from replication.store import Row
-from replication.studies.study import as_rows, study
+from replication.studies.study import Named, as_rows, study
 
 MASTER_SEED = 15
 BETAS = (0.05, 0.5)
@@ -183,17 +183,14 @@ def repetition(name: str, n: int, number: int) -> Rows:
     return rows
 
 
-class Samples(NamedTuple):
+@dataclass(frozen=True)
+class Samples(Named):
     """A task of both studies: samples of one size from a population (and one p, or all of them)."""
 
     population: str
     n: int
     repetitions: int
     p: float | None = None
-
-    @property
-    def key(self) -> str:
-        return f"{self.population} n={self.n}" + (f" p={self.p:g}" if self.p else "")
 
 
 def coverage_tasks(names: list[str], trials: int) -> list[Samples]:

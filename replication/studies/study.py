@@ -45,6 +45,15 @@ def splits(
     return [t for s in settings for t in make_tasks(s, names, range(first, first + trials))]
 
 
+class Named:
+    """A task of a study's own kind: its file is named after its values."""
+
+    @property
+    def key(self) -> str:
+        """Name of the file that holds the result."""
+        return "-".join(str(value) for value in vars(self).values())
+
+
 @dataclass(frozen=True)
 class VariantTask:
     """A task under a named variant of the protocol."""

@@ -17,22 +17,22 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from scipy.stats import rankdata
+from scipy.stats import rankdata, skew
 from sklearn.ensemble import IsolationForest
-from sklearn.neighbors import KernelDensity, LocalOutlierFactor
+from sklearn.neighbors import KernelDensity, LocalOutlierFactor, NearestNeighbors
 from sklearn.svm import OneClassSVM
 
 from lpsvdd import ConformalDetector, LpSVDD, LpSVDDCV
 from lpsvdd.baselines import KernelMean
 from lpsvdd.kernels import half_mean_distance, kernel_matrix, rbf_gamma, resolve_gamma
 from lpsvdd.preprocessing import shared_rows
-from lpsvdd.selection import KINDS, Fold
+from lpsvdd.selection import CRITERIA, KINDS, Fold
 from lpsvdd.selection._folds import FoldModel, likelihood
 from lpsvdd.selection._folds import auc as share_above
 from lpsvdd.selection._search import WIDTHS
@@ -40,9 +40,7 @@ from replication import table_sets
 from replication.protocol import auc, trial_seed
 from replication.results import read
 from replication.store import Row
-from replication.studies.novelty import Ecod, Neighbours, Split
-from replication.studies.same_rule import NEIGHBOURS, SHARE, best
-from replication.studies.study import study
+from replication.studies.study import Named, study
 from replication.studies.tilt import PARAMETERS as TILT_PARAMETERS
 from replication.studies.tilt import matched_rows
 
@@ -50,6 +48,8 @@ SEED = 25
 MOST_TRAIN, MOST_TEST, TILT_TRAIN = 300, 500, 150
 EXPONENTS, SHARES = (1.0, 1.2, 2.0, 5.0, 20.0), (0.05, 0.1, 0.3)
 RULES = ("quarter-mean-distance", "scale")
+NEIGHBOURS, SHARE = (1, 2, 3, 5, 10, 20), 0.1
+CRITERION = CRITERIA["artificial-outliers"]
 LEVELS = (0.05, 0.1)
 CONTAMINATION = (0, 5, 10)  # per cent of the training rows
 RESERVED = 50  # anomalies that are never tested where some contaminate
@@ -59,7 +59,7 @@ SIZES = {"seed": SEED, "most_train": MOST_TRAIN, "most_test": MOST_TEST}
 
 
 @dataclass(frozen=True)
-class TableTask:
+class TableTask(Named):
     """One draw of a table, with a share of anomalies (per cent) among the training rows."""
 
     dataset: str
@@ -67,10 +67,14 @@ class TableTask:
     contaminated: int = -1
     """-1: clean, and every anomaly may be tested."""
 
-    @property
-    def key(self) -> str:
-        """Name of the file that holds the result."""
-        return f"{self.dataset}-{self.trial}-{self.contaminated}"
+
+@dataclass(frozen=True)
+class Split:
+    """Standardised rows of a draw; ``y`` is +1 for the normal test rows and -1 for anomalies."""
+
+    train: np.ndarray
+    test: np.ndarray
+    y: np.ndarray
 
 
 def tasks(names: list[str], trials: int) -> list[TableTask]:
@@ -145,6 +149,48 @@ def aucs(scores: np.ndarray, y: np.ndarray) -> Row:
     """AUC of all test rows, and of each half."""
     parts = [auc(scores[half], y[half]) for half in halves(y)]
     return dict(zip(("auc", "first", "second"), np.round([auc(scores, y), *parts], 3), strict=True))
+
+
+class Neighbours:
+    """Minus the distance to the k-th nearest training row."""
+
+    def __init__(self, k: int) -> None:
+        self.k = k
+
+    def fit(self, X: np.ndarray) -> Neighbours:
+        """Remember the rows."""
+        self.index_ = NearestNeighbors(n_neighbors=min(self.k, len(X))).fit(X)
+        return self
+
+    def score_samples(self, X: np.ndarray) -> np.ndarray:
+        """High for rows in company."""
+        return -self.index_.kneighbors(X)[0][:, -1]
+
+
+class Ecod:
+    r"""ECOD (Li et al., 2022): columns one by one, by how far out in their tails a row lies.
+
+    With F(x) = (1 + number of training values <= x)/(n + 1) of a column and G the same for >=, a
+    column counts max(-log F, -log G, the one of the longer tail). PyOD's class gives the same for
+    one new row, but pools all rows that are scored together with the training rows; in the novelty
+    protocol half of them may be anomalies, so the distribution here is that of the training rows.
+    """
+
+    def fit(self, X: np.ndarray) -> Ecod:
+        """Keep the sorted columns and the side of their longer tail."""
+        self.columns_ = np.sort(X, axis=0)
+        self.side_ = np.sign(np.nan_to_num(skew(X, axis=0)))
+        return self
+
+    def score_samples(self, X: np.ndarray) -> np.ndarray:
+        """Minus the sum over the columns."""
+        n, total = len(self.columns_), np.zeros(len(X))
+        for column, side, x in zip(self.columns_.T, self.side_, X.T, strict=True):
+            left = -np.log((1 + np.searchsorted(column, x, "right")) / (n + 1))
+            right = -np.log((1 + n - np.searchsorted(column, x, "left")) / (n + 1))
+            tail = right if side > 0 else left if side < 0 else left + right
+            total += np.maximum(np.maximum(left, right), tail)
+        return -total
 
 
 # -- question 1: p at the same width and share -----------------------------------------------------
@@ -287,6 +333,16 @@ def tables_contest(task: TableTask) -> list[Row]:
     for name, detector in defaults(task.trial).items():
         add(name, *fitted(detector, X))
     return rows
+
+
+def best(make: Callable[[Any], Any], values: Iterable[Any], folds: list[Fold]) -> Any:
+    """The value with the largest mean criterion over the folds; the first one among equals."""
+
+    def mean(value: Any) -> float:
+        found = [CRITERION(fold, make(value).fit(fold.X), fold.held_out) for fold in folds]
+        return float(np.mean(found))
+
+    return max(values, key=mean)
 
 
 def families(gammas: list[float]) -> dict[str, tuple[Callable[[Any], Any], Any]]:

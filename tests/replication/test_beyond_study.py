@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from lpsvdd import LpSVDD, WeightedLpSVDD
-from replication.protocol import Options, Task, split
+from replication.protocol import Options, split
 from replication.studies import STUDIES, beyond
-from replication.studies.study import VariantTask
 from replication.trial import load_split_data
 
 CLEAN, DIRTY = STUDIES["weighted_exponents"].tasks(["D7"], 1)
@@ -42,14 +41,6 @@ def test_cells_are_those_of_the_estimator(p: float) -> None:
     assert all(np.abs(one - cells[0]).max() > 1e-3 for one in cells[1:])  # each weighting acts
 
 
-def test_one_row_for_every_weighting_and_exponent() -> None:
-    rows = beyond.weighted_exponents(VariantTask(Task("D7", "pure", 0), "clean", CLEAN.options))
-    assert [(row["weighting"], row["contestant"]) for row in rows] == [
-        (weighting, f"p = {p:g}") for weighting in beyond.WEIGHTINGS for p in beyond.PS
-    ]
-    assert {row["training"] for row in rows} == {"clean"} and min(r["auc"] for r in rows) > 50
-
-
 def test_no_digit_plays_two_roles() -> None:
     _, labels = beyond.digits()
     for task in beyond.roles([], 3):
@@ -61,14 +52,3 @@ def test_no_digit_plays_two_roles() -> None:
         assert len(known) == 6 and not known & (unknown[0] | unknown[1])
         assert not unknown[0] & unknown[1]
         assert (np.bincount(labels[parts["train"]])[list(known)] == beyond.PER_CLASS).all()
-
-
-def test_digits_are_chosen_on_validation_and_scored_on_the_test(monkeypatch) -> None:
-    monkeypatch.setattr(beyond, "SPHERES", {"spheres, p = 2": [{"p": 2.0, "C": 0.1}]})
-    monkeypatch.setattr(beyond, "SVC_COSTS", (1e-9, 10.0))  # the first one separates nothing
-    rows = {row["contestant"]: row for row in beyond.openset_digits(beyond.Roles(0))}
-    assert list(rows) == ["spheres, p = 2", "SVC", "nearest neighbour"]
-    for row in rows.values():
-        assert row["auc"] > 80 and row["named"] > 85
-        assert row["known_rejected"] < 15 < row["unknown_rejected"]
-    assert beyond.separation(np.array([2.0, 3.0]), np.array([1.0, 2.0])) == 87.5

@@ -299,15 +299,6 @@ def test_any_set_may_be_left_out_of_the_comparison_set_by_set(kept) -> None:
     assert found.facts["d3_shared"] is None or "D3" in kept
 
 
-def test_the_word_of_one_rule_follows_the_interval() -> None:
-    rows = read("same_rule")
-    assert same_rule.same_rule(rows).facts["leads"] == []
-    ahead = same_rule.same_rule(shifted(rows, 20.0, method="LpSVDDCV")).facts
-    assert len(ahead["leads"]) == len(same_rule.TUNED) and ahead["word_nn"] == "leads"
-    behind = same_rule.same_rule(shifted(rows, -20.0, method="LpSVDDCV")).facts
-    assert behind["word_nn"] == "trails" and behind["leads"] == []
-
-
 def test_what_hangs_on_the_zero_of_kpca_is_seen() -> None:
     rows, pure = read("references"), read("pure")
     facts = same_rule.references(rows, pure).facts

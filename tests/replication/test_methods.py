@@ -16,7 +16,7 @@ from lpsvdd.estimators import LpSVDD
 from lpsvdd.kernels import half_mean_distance, kernel_diagonal, kernel_matrix, rbf_gamma
 from lpsvdd.preprocessing import preprocessor
 from lpsvdd.weighted import WeightedLpSVDD
-from replication.methods import METHODS, SplitKernels, grid, paths
+from replication.methods import METHODS, WEIGHTINGS, SplitKernels, grid, paths
 from replication.paper import COSTS, EXPONENTS, METHOD_NAMES
 from replication.printed import printed_auc
 from replication.protocol import CERTIFIED_RESOLUTION, Task
@@ -37,7 +37,6 @@ ESTIMATORS = {
     "l2-SVDD": partial(LpSVDD, p=2.0),
     "lp-SVDD": LpSVDD,
 }
-WEIGHTINGS = {"P-SVDD": "position", "DW-SVDD": "density", "GL-SVDD": "global-local"}
 every_method = pytest.mark.parametrize("key", KEYS, ids=NAMES)
 
 

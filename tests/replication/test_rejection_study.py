@@ -8,7 +8,6 @@ import pytest
 from scipy.stats import binom
 
 from lpsvdd.bounds import determining_points
-from replication.protocol import Task
 from replication.studies import rejection, rejection_compare
 from replication.studies.rejection import POPULATIONS, cost, fit, true_risk
 
@@ -56,15 +55,6 @@ def test_a_light_run_has_a_row_for_each_cell(monkeypatch):
     assert len(beside) == 7 and beside["length"].between(0, 1).all()
     figure = rejection_compare.curves(ns=(30,), repetitions=(1,))
     assert len(figure) == 11 + 2 * 9
-
-
-def test_points_set_aside_are_not_counted_on_the_data_sets():
-    rows = pd.DataFrame(rejection_compare.datasets_job(Task("D7", "pure", 0)))
-    assert len(rows) == 6 and (rows["n_train"] == 35).all() and (rows["n_test"] == 36).all()
-    assert set(rows.loc[rows["preparation"] == "aside", "n"]) == {28}
-    assert set(rows.loc[rows["preparation"] == "all", "n"]) == {35}
-    again = pd.DataFrame(rejection_compare.datasets_job(Task("D7", "pure", 1)))
-    assert rows["rejected"].tolist() != again["rejected"].tolist()
 
 
 def test_a_kernel_that_knows_the_sample_breaks_the_promise():

@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 
 from lpsvdd.preprocessing import shared_rows
-from replication import table_sets
+from replication import anomaly_sets, table_sets
 from replication.anomaly_sets import AnomalyDataError
 from replication.findings import tables as findings
+from replication.studies import duplicates
 from replication.studies import tables as study
 
 NAME = "oddbench__Made"
@@ -129,3 +130,26 @@ def test_an_interval_that_one_table_carries_is_seen_not_to_cover():
     even = pd.Series(np.random.default_rng(0).normal(size=100), index=names)
     alone = pd.Series(0.0, index=names).where(lambda v: v.index != names[0], 30.0)
     assert findings.covered(even) > 93.0 and findings.covered(alone) < 75.0
+
+
+def test_an_anomaly_set_that_is_absent_or_another_is_refused(tmp_path, monkeypatch):
+    monkeypatch.delenv(anomaly_sets.VARIABLE, raising=False)
+    with pytest.raises(AnomalyDataError, match=f"--from or the variable {anomaly_sets.VARIABLE}"):
+        anomaly_sets.load("wine")
+    anomaly_sets.use(tmp_path)
+    with pytest.raises(AnomalyDataError, match="the folder lacks wine"):
+        anomaly_sets.load("wine")
+    (tmp_path / anomaly_sets.records()["file"]["wine"]).write_bytes(b"another file")
+    with pytest.raises(AnomalyDataError, match="SHA-256 differs"):
+        anomaly_sets.load("wine")
+
+
+def test_rows_on_both_sides_are_counted_and_left_out(monkeypatch):
+    """Twenty copies of two rows: all stand in training, and nothing is left without them."""
+    rng = np.random.default_rng(0)
+    X = np.vstack([np.repeat(rng.normal(size=(2, 2)), 20, axis=0), rng.normal(5, 1, size=(20, 2))])
+    monkeypatch.setattr(anomaly_sets, "load", lambda name: (X, np.arange(60) >= 40))
+    task = study.TableTask("wine", duplicates.FIRST)
+    rows = pd.DataFrame(duplicates.duplicates(task))
+    assert set(rows["way"]) == {duplicates.AS_THEY_ARE, duplicates.DRAWN_TWICE}
+    assert (rows["shared"] == 100).all() and rows["method"].nunique() == 6

@@ -6,15 +6,12 @@ import math
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.optimize import brentq
 
 from lpsvdd.kernels import kernel_matrix
 from lpsvdd.solver import Problem, solve
 from replication.findings import read, tilt
-from replication.protocol import Task
-from replication.studies import tilt as study
 from replication.studies.tilt import Path, Shape, compare, log_cost, shared, variance
 
 POWERS = [1.2, 1.5, 5.0, 20.0]
@@ -280,20 +277,6 @@ def test_an_outlier_at_the_mean_is_idle_above_p_1_only():
 
 
 # -- study and findings ----------------------------------------------------------------
-
-
-def test_a_split_holds_matched_models_the_papers_cells_and_both_ends():
-    table = pd.DataFrame(study.tilt(Task("D7", "pure", 0)))
-    assert set(table["kind"]) == {"matched", "paper", "end"}
-    path = table[table["kind"] == "matched"]
-    assert len(path) == len(study.SHARES) * (1 + len(study.COMPARED))
-    by_share = path.groupby("share")["tilt"]
-    assert (by_share.max() / by_share.min() < 1 + 1e-4).all()
-    others = path[path["p"] != 2.0]
-    assert (others["distance"] <= others["bound"] * (1 + 1e-6) + 1e-9).all()
-    assert others["predicted"].isna().equals(others["p"] == 1.0)
-    ends = table[table["kind"] == "end"]
-    assert ends["tilt"].min() == 0.0 and ends["tilt"].max() >= path["tilt"].max()
 
 
 def test_an_exponent_leaves_the_curve_when_its_auc_does():
