@@ -17,7 +17,7 @@ import pandas as pd
 from lpsvdd.datasets import catalogue
 from replication.results import read, read_record, results_folder
 from replication.tables import flags
-from replication.wording import number
+from replication.wording import minus, number
 
 SHORT = {"FMNIST": "Fashion-MNIST", "led7digit": "LED 7 digit", "Delft pump": "Delft pump"}
 FLAG_NOTES = {
@@ -45,7 +45,7 @@ def set_label(dataset: str) -> str:
 
 def _cell(value: Any, form: str | None) -> str:
     if isinstance(value, str):  # an interval breaks before its bracket, not inside
-        return re.sub(r"(?<=\d) to (?=[+−\d])", "\u00a0to\u00a0", value)
+        return re.sub(r"(?<=\d) to (?=[+−\d])", "\u00a0to\u00a0", minus(value))
     if value is None or pd.isna(value):
         return "–"
     before, mark, after = (form or "{}").partition("{")

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from lpsvdd.plots import PALETTE
 from lpsvdd.selection._search import WIDTHS
 from replication.anomaly_sets import design_half
 from replication.criteria import CRITERIA
-from replication.figures import Draw, panels, spaced
+from replication.figures import Draw, colour_of, exponent_colour, ink, panels, spaced
 from replication.findings import Finding, finding
 from replication.statistics import Interval, cluster_interval, trial_matrix
 from replication.wording import worded
@@ -49,11 +48,11 @@ NAMES_OF_CRITERIA = {
     ALWAYS: "always 4 / (sum of variances)",
 }
 CURVES = {
-    1.0: ("p = 1", "blue", 1.2),
-    1.2: ("p = 1.2", "green", 1.2),
-    2.0: ("p = 2", "vermillion", 2.4),
-    5.0: ("p = 5", "purple", 1.2),
-    0.0: ("kernel mean", "black", 1.2),
+    1.0: ("p = 1", exponent_colour(1.0), 1.2),
+    1.2: ("p = 1.2", exponent_colour(1.2), 1.2),
+    2.0: ("p = 2", exponent_colour(2.0), 2.4),
+    5.0: ("p = 5", exponent_colour(5.0), 1.2),
+    0.0: ("kernel mean", colour_of("kernel mean"), 1.2),
 }
 """Exponent (0 stands for the kernel mean): label, colour, line width."""
 
@@ -217,10 +216,10 @@ def draw_widths(grid: pd.DataFrame) -> Draw:
         figure, (ax,) = panels(1, narrow=narrow, height=3.6)
         for p, (_, colour, width) in CURVES.items():
             style, above = ("--" if p == 0.0 else "-"), (3 if p == 2.0 else 2)
-            ax.plot(x, table[p], style, color=PALETTE[colour], lw=width, zorder=above)
+            ax.plot(x, table[p], style, color=colour, lw=width, zorder=above)
         places = spaced(np.array([table[p].iloc[0] for p in CURVES]), 0.075 * (high - low + 2.0))
         for (label, colour, _), place in zip(CURVES.values(), places, strict=True):
-            ax.text(x[0] - 0.15, place, label, ha="right", va="center", color=PALETTE[colour])
+            ax.text(x[0] - 0.15, place, label, ha="right", va="center", color=ink(colour))
         ax.set_ylim(min(low, places.min()) - 0.5, max(high, places.max()) + 0.5)
         ax.set_xlim(x[0] - (2.6 if narrow else 1.5), x[-1] + 0.2)
         ticks = x[:: 2 if narrow else 1]
