@@ -10,7 +10,6 @@ so does a verdict that no longer follows.
 
 from __future__ import annotations
 
-import html
 from collections import Counter
 from pathlib import Path
 from typing import Any
