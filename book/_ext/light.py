@@ -19,7 +19,8 @@ from sphinx.application import Sphinx
 WORD = re.compile(r"[A-Za-z_-][\w-]*")
 CLASS_ATTRIBUTE = re.compile(r'\bclass="([^"]*)"')
 NAMED_CLASS = re.compile(r"\.(-?[A-Za-z_][\w-]*)")
-GLYPH = re.compile(r'"\\([0-9a-f]{4})"')
+GLYPH = re.compile(r'(?<=")(?:\\([0-9a-f]{4})|([\ue000-\uf8ff]))(?=")')
+"""An icon in a style sheet, by its number or as the character itself."""
 FONT = re.compile(
     r"url\(([^()]*/)?(fa-[\w-]+)\.woff2\) format\(\"woff2\"\),"
     r"url\([^()]*\.ttf\) format\(\"truetype\"\)"
@@ -88,7 +89,8 @@ def slim(css: str, words: set[str]) -> str:
 
 def slim_fonts(folder: Path, sheets: dict[Path, str]) -> dict[Path, str]:
     """Write the icons that the sheets name as small fonts; the sheets that ask for these."""
-    glyphs = {int(code, 16) for css in sheets.values() for code in GLYPH.findall(css)}
+    found = [pair for css in sheets.values() for pair in GLYPH.findall(css)]
+    glyphs = {int(code, 16) if code else ord(character) for code, character in found}
     for source in folder.rglob("fa-*.ttf"):
         font = TTFont(source)
         keep = Subsetter(Options(notdef_outline=True, layout_features=[]))
