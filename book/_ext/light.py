@@ -19,6 +19,7 @@ from sphinx.application import Sphinx
 WORD = re.compile(r"[A-Za-z_-][\w-]*")
 CLASS_ATTRIBUTE = re.compile(r'\bclass="([^"]*)"')
 NAMED_CLASS = re.compile(r"\.(-?[A-Za-z_][\w-]*)")
+ANIMATION = re.compile(r"@(?:-webkit-)?keyframes ([\w-]+)")
 GLYPH = re.compile(r'(?<=")(?:\\([0-9a-f]{4})|([\ue000-\uf8ff]))(?=")')
 """An icon in a style sheet, by its number or as the character itself."""
 FONT = re.compile(
@@ -84,7 +85,9 @@ def slim(css: str, words: set[str]) -> str:
             head = head if body else ""
         if head:
             kept.append(f"{head}{{{body}}}" if body or not head.endswith(";") else head)
-    return "\n".join(kept)
+    played = "\n".join(rule for rule in kept if not ANIMATION.match(rule))
+    names = ((rule, ANIMATION.match(rule)) for rule in kept)
+    return "\n".join(rule for rule, name in names if name is None or name[1] in played)
 
 
 def slim_fonts(folder: Path, sheets: dict[Path, str]) -> dict[Path, str]:
