@@ -70,7 +70,7 @@ def ungrouped(drawing: str) -> str:
             closed = opened.pop()
         elif place % 2:  # an opening tag; even places are what lies between two tags
             opened.append(part)
-            if part == closed and kept[-1] == "</g>":
+            if part == closed != "<g>" and kept[-1] == "</g>":
                 kept.pop()
                 continue
         if part and part != "<g>" and not (part == "</g>" and closed == "<g>"):
