@@ -83,7 +83,7 @@ def table_html(
             if best and _is_number(value) and round(value, 2) == top:
                 text = f"<strong>{text}</strong>"
             cells.append(f"<td{_kind(column in words)}>{text}</td>")
-        heads = "".join(f'<th scope="row">{escape(str(k))}</th>' for k in keys)
+        heads = "".join(f'<th scope="row">{escape(minus(str(k)))}</th>' for k in keys)
         lines.append(f"<tr>{heads}{''.join(cells)}</tr>")
     caption = "" if fold else f"<caption>{escape(label)}</caption>"
     body = (

@@ -232,8 +232,10 @@ def test_what_the_paper_prints_otherwise_is_shown():
     assert "D5" in differing.index and differing.loc["D5", "printed"] == "336 / 133 / 64"
 
 
-def test_every_set_has_a_card_and_a_picture_only_where_asked():
-    text = catalogue_page.cards(["D7"], max_points=20)
-    assert text.count("<details") == 20
-    assert text.count("<img") == 2
-    assert "may not be redistributed" in text
+@pytest.mark.parametrize("narrow", [False, True])
+def test_every_set_has_a_card_and_two_views_where_asked(narrow):
+    assert catalogue_page.cards().count("<details") == 20
+    axes = catalogue_page.views_figure(["D1", "D7", "D14"], max_points=20)(narrow).axes
+    assert [ax.get_title() for ax in axes[2:4]] == ["D7 Wine (2)", "unit length"]
+    dots = [sum(len(one.get_offsets()) for one in ax.collections) for ax in axes]
+    assert dots[:6] == [20] * 6, "targets and other rows in both views"
