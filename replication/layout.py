@@ -60,8 +60,11 @@ def table_html(
     formats: Mapping[str, str] | str | None = None,
     best: bool = False,
     fold: bool = False,
+    mark: str | None = None,
 ) -> str:
     """A table with its index as first column; ``best`` marks the largest number of each line.
+
+    ``mark`` is the line that the text speaks of.
 
     ``formats``: one for all columns or one by column. ``fold``: shut behind its label, else the
     label is the caption. Cells that are text may hold markup.
@@ -84,7 +87,8 @@ def table_html(
                 text = f"<strong>{text}</strong>"
             cells.append(f"<td{_kind(column in words)}>{text}</td>")
         heads = "".join(f'<th scope="row">{escape(minus(str(k)))}</th>' for k in keys)
-        lines.append(f"<tr>{heads}{''.join(cells)}</tr>")
+        kind = ' class="marked"' if mark is not None and key == mark else ""
+        lines.append(f"<tr{kind}>{heads}{''.join(cells)}</tr>")
     caption = "" if fold else f"<caption>{escape(label)}</caption>"
     body = (
         f'<table class="numbers">{caption}<thead><tr>{head}</tr></thead>'

@@ -44,7 +44,7 @@ def slim(drawing: str) -> str:
     def named(match: re.Match[str]) -> str:
         return f'{match[1]} class="{styles.setdefault(match[2], f"s{len(styles)}")}"'
 
-    drawing = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", drawing, flags=re.S)
+    drawing = re.sub(r"<!--.*?-->|<!DOC.*?>|<metadata>.*?</metadata>", "", drawing, flags=re.S)
     drawing = STYLED.sub(named, PLACES.sub(shorter, drawing))
     names = {
         name: f"i{k}" for k, name in enumerate(dict.fromkeys(t for _, t in TARGET.findall(drawing)))

@@ -32,7 +32,7 @@
     // Sentences that nobody would write by hand.
     const template = [
       /(?<=^|[\s(])1 (?:data sets|sets|tables|methods|splits|cells|rows|points|times|tasks|samples|models|networks)\b/,
-      /\b0 (?:data sets?|sets?|methods?|splits?|failed|lose|are)\b/, /\(none\)/, /(?<=^|[\s(])[-\u2212]0(?:\.0+)?(?:e|(?![\w.-]))/,
+      /\b0 (?:data sets?|sets?|methods?|splits?|failed|lose|are)\b/, /\(none\)/, /(?<=^|[\s(])[-\u2212]0(?:\.0+)?(?![\w.-])/, /(?<=^|[\s(\u2212-])0(?:\.0+)?e/,
       /\{\{|\}\}/, /\(not computed\)/, /(?<!\w)nan(?!\w)/, /\b(?!that|had)(\w{3,}) \1\b/i, /Take along/, ...(/\/api\//.test(location.pathname) ? [] : [/\de-\d/]),
     ];
     for (const node of document.querySelectorAll("article :is(p, li, td, th, figcaption, caption, dd, summary, h1, h2, h3)")) {
