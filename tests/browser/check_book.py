@@ -20,6 +20,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import re
 import sys
 import tempfile
 import time
@@ -71,6 +72,8 @@ def broken_links(path: Path, anchors: dict[Path, Anchors]) -> Iterator[str]:
     """Internal links whose file or anchor does not exist."""
     for link in anchors[path].links:
         address, fragment = urldefrag(link)
+        if re.fullmatch(r"https?://[^/]+\.(?:md|py|js|csv|html)/?", address):
+            yield link  # a file name that was taken for an address
         if urlparse(address).scheme:
             continue
         name = unquote(address.split("?")[0])
@@ -207,7 +210,7 @@ async def check_book(root: Path, screenshots: Path | None, only: list[str]) -> i
 FAULTY = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>t</title></head><body><article>
 <img src="missing.png" alt="x"><img src="data:image/gif;base64,R0lGODlhAQABAAAAACw=">
-<p>left over \\frac{1}{2}</p><a href="nowhere.html">a</a><a href="#nothing">b</a>
+<p>left over \\frac{1}{2}</p><a href="nowhere.html">a</a><a href="#nothing">b</a><a href="http://A.md">c</a>
 <p style="width:600px">wide</p>
 <figure><svg><path d="M0 0"/></svg><input type="range" min="0" max="3" aria-label="dead"></figure>
 <div class="cell_output">/tmp/ipykernel_1/2.py:3: UserWarning: planted</div>
