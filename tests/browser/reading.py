@@ -1,3 +1,4 @@
+# ruff: noqa: E501  (JavaScript that runs in the page)
 """What readers see: formulas, tables, captions, letters in figures, the interactive figure."""
 
 from __future__ import annotations
@@ -16,6 +17,10 @@ from replication.figures import KEPT, contrast
 HERE = Path(__file__).parent
 READING, SIZES = ((HERE / f"{name}.js").read_text() for name in ("reading", "figure_sizes"))
 OPEN = "document.querySelectorAll('article details').forEach((box) => { box.open = true; })"
+LOADED = """new Promise((done) => requestAnimationFrame(() => setTimeout(done, 100))).then(() =>
+  Promise.all([...document.querySelectorAll("article img")].filter((image) => image.getClientRects().length)
+    .map((image) => image.decode().catch(() => false)))).then(() => true)"""
+"""After a change of width or theme the browser takes other drawings: wait for them."""
 DESK, WIDE_DESK, PHONE = (1000, 900), (1280, 900), (390, 844)
 """From 1200 px on the contents stand beside the page, which makes its column narrower again."""
 SMALLEST_LETTER = 9.0
@@ -48,6 +53,7 @@ def faintest(svg: str, page: list[float]) -> float | None:
 async def check_figures(page: Any, *, phone: bool) -> list[Problem]:
     """Letters of the figures: large enough on a phone, dark or light enough for the theme."""
     problems: list[Problem] = []
+    await page.evaluate(LOADED)
     for address, width, behind, filtered in await page.evaluate(SIZES):
         path = Path(unquote(urlparse(address).path))
         text = path.read_text(encoding="utf-8")
