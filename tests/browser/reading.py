@@ -1,4 +1,3 @@
-# ruff: noqa: E501  (JavaScript that runs in the page)
 """What readers see: formulas, tables, captions, letters in figures, the interactive figure."""
 
 from __future__ import annotations
@@ -17,10 +16,15 @@ from replication.figures import KEPT, contrast
 HERE = Path(__file__).parent
 READING, SIZES = ((HERE / f"{name}.js").read_text() for name in ("reading", "figure_sizes"))
 OPEN = "document.querySelectorAll('article details').forEach((box) => { box.open = true; })"
-LOADED = """new Promise((done) => requestAnimationFrame(() => setTimeout(done, 100))).then(() =>
-  Promise.all([...document.querySelectorAll("article img")].filter((image) => image.getClientRects().length)
-    .map((image) => image.decode().catch(() => false)))).then(() => true)"""
-"""After a change of width or theme the browser takes other drawings: wait for them."""
+LOADED = """(async () => {
+  const images = [...document.querySelectorAll("article img")];
+  images.forEach((image) => { image.loading = "eager"; });
+  await new Promise((done) => setTimeout(done, 100));
+  const shown = images.filter((image) => image.getClientRects().length);
+  const late = new Promise((done) => setTimeout(done, 5000));
+  await Promise.race([late, Promise.all(shown.map((image) => image.decode().catch(() => false)))]);
+})()"""
+"""After a change of width or theme the browser takes other drawings: wait for all of them."""
 DESK, WIDE_DESK, PHONE = (1000, 900), (1280, 900), (390, 844)
 """From 1200 px on the contents stand beside the page, which makes its column narrower again."""
 SMALLEST_LETTER = 9.0
