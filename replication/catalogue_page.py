@@ -1,11 +1,10 @@
-"""The page on data sets: a table beside the paper's, and a card with two views of each set."""
+"""The page on data sets: a table beside the paper's, two views and a card of each set."""
 
 from __future__ import annotations
 
-import base64
 import html
 from collections.abc import Sequence
-from io import BytesIO
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -14,7 +13,11 @@ from sklearn.decomposition import PCA
 from lpsvdd.datasets import RECORDS, Dataset, catalogue, load
 from lpsvdd.plots import INSIDE, OUTSIDE
 from lpsvdd.preprocessing import preprocessor
+from replication.figures import NARROW, WIDE, Draw
 from replication.paper import SIZES
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def comparison() -> pd.DataFrame:
@@ -30,6 +33,7 @@ def comparison() -> pd.DataFrame:
             "targets": table["positives"],
             "features": table["dim"],
             "missing": table["missing"],
+            "source": table["source"].str.replace(r"(,| in | as ).*|\.$", "", regex=True),
             "printed": np.where(same, "the same", text),
         }
     )
@@ -45,33 +49,38 @@ def two_views(data: Dataset, max_points: int) -> list[tuple[np.ndarray, np.ndarr
     return views
 
 
-def card_image(data: Dataset, max_points: int) -> str:
-    """Both views as an image element: two panels that wrap on a narrow screen."""
-    import matplotlib.pyplot as plt
+def views_figure(shown: Sequence[str], max_points: int) -> Draw:
+    """Both views of each set side by side: targets as dots, other rows as crosses."""
+    table = catalogue()
 
-    images = []
-    titles = ("standardised", "and of unit length")
-    for (points, y), title in zip(two_views(data, max_points), titles, strict=True):
-        figure, ax = plt.subplots(figsize=(3.2, 2.6), layout="constrained")
-        for label, colour, mark, name in ((-1, OUTSIDE, "x", "other"), (1, INSIDE, "o", "target")):
-            chosen = points[y == label]
-            ax.scatter(*chosen.T, s=10, marker=mark, c=colour, linewidths=0.8, label=name)
-        ax.set(title=title, xticks=[], yticks=[])
-        if not images:
-            ax.legend(loc="best")
-        buffer = BytesIO()
-        figure.savefig(buffer, format="png", dpi=110, transparent=True)
-        plt.close(figure)
-        source = base64.b64encode(buffer.getvalue()).decode()
-        text = f"{data.name}, {title}: leading principal components of targets and other rows."
-        images.append(
-            f'<img alt="{html.escape(text)}" src="data:image/png;base64,{source}" width="320">'
+    def draw(narrow: bool) -> Figure:
+        import matplotlib.pyplot as plt
+
+        across = 1 if narrow else 2
+        down = -(-len(shown) // across)
+        size = (NARROW if narrow else WIDE, 1.75 * down + 0.4)
+        figure, axes = plt.subplots(
+            down, 2 * across, figsize=size, layout="constrained", squeeze=False
         )
-    return f'<div class="views">{"".join(images)}</div>'
+        pairs = axes.reshape(-1, 2)
+        for pair, name in zip(pairs, shown, strict=False):
+            titles = (f"{name} {table.loc[name, 'title']}", "unit length")
+            views = two_views(load(name), max_points)
+            for ax, (points, y), title in zip(pair, views, titles, strict=True):
+                for label, colour, mark in ((-1, OUTSIDE, "x"), (1, INSIDE, "o")):
+                    look = {"s": 7, "marker": mark, "color": colour, "linewidths": 0.6}
+                    ax.scatter(*points[y == label].T, **look)
+                ax.set_title(title, fontsize=9)
+                ax.set(xticks=[], yticks=[])
+        for ax in pairs[len(shown) :].flat:
+            ax.set_axis_off()
+        return figure
+
+    return draw
 
 
-def cards(shown: Sequence[str], max_points: int) -> str:
-    """All cards as HTML, folded; those in ``shown`` with their two views."""
+def cards() -> str:
+    """All cards as HTML, folded: size, source, licence, what was altered."""
     table = catalogue()
     parts = []
     for record in RECORDS:
@@ -89,11 +98,8 @@ def cards(shown: Sequence[str], max_points: int) -> str:
         for key in ("altered", "note"):
             if row[key] and row[key] != "nothing":
                 lines.append(f"<p>{html.escape(row[key])}</p>")
-        image = "<p>Not shown: the set may not be redistributed.</p>"
-        if record.id in shown:
-            image = card_image(load(record.id), max_points)
         head = f"<strong>{record.id} {html.escape(row['title'])}</strong>"
         parts.append(
-            f'<details class="set-card"><summary>{head}</summary>{image}{"".join(lines)}</details>'
+            f'<details class="set-card"><summary>{head}</summary>{"".join(lines)}</details>'
         )
     return "\n".join(parts)

@@ -34,6 +34,7 @@ THEMES = (
     "Print against print",
 )
 """What matters first."""
+FIRST = "The ten that matter"
 PRINT = THEMES[-1]
 """Checks of the paper against its own pages, and slips of a word: a table of their own."""
 
@@ -47,7 +48,8 @@ class Claim:
     """One entry of ``claims.yml``.
 
     ``says`` quotes facts of the finding, as in "lost on {{ losses }}"; ``evidence`` is a page of
-    the book, relative to its root, and after "#" the label of a figure or section of it.
+    the book, relative to its root, and after "#" the label of a figure or section of it. A
+    ``weight`` of 3 carries the paper's argument, one of 2 supports it, one of 1 is a detail.
     """
 
     id: str
@@ -59,6 +61,7 @@ class Claim:
     evidence: str
     finding: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
+    weight: int = 1
 
 
 def read_ledger(path: Path) -> list[Claim]:
@@ -78,6 +81,8 @@ def read_ledger(path: Path) -> list[Claim]:
             raise LedgerError(f"{claim.id}: verdict {claim.verdict!r} is none of {allowed}")
         if claim.theme not in THEMES:
             raise LedgerError(f"{claim.id}: theme {claim.theme!r} is none of {', '.join(THEMES)}")
+        if claim.weight not in (1, 2, 3):
+            raise LedgerError(f"{claim.id}: weight {claim.weight!r} is none of 1, 2, 3")
         if claim.finding not in known:
             raise LedgerError(f"{claim.id}: there is no finding {claim.finding!r}")
         claims.append(claim)
@@ -127,10 +132,13 @@ def markdown_table(claims: Iterable[Claim], root: Path) -> str:
 
 
 def markdown_cards(claims: Iterable[Claim], root: Path) -> str:
-    """The ledger in MyST: a heading for each theme, a box for each claim, print as a table."""
-    blocks, claims = [], list(claims)
+    """The ledger in MyST: what matters, then the themes; a box a claim, print as a table."""
+    blocks: list[str] = []
+    claims = sorted(claims, key=lambda claim: -claim.weight)
+    groups = {FIRST: [claim for claim in claims if claim.weight == 3]}
     for theme in THEMES:
-        group = [claim for claim in claims if claim.theme == theme]
+        groups[theme] = [claim for claim in claims if claim.theme == theme and claim.weight < 3]
+    for theme, group in groups.items():
         if not group:
             continue
         if theme == PRINT:
@@ -144,7 +152,7 @@ def markdown_cards(claims: Iterable[Claim], root: Path) -> str:
             lines += [
                 f":::{{div}} claim {css}",
                 f"[{found.verdict}]{{.verdict .{css}}}{mismatch} {typeset(claim.claim)} "
-                f"*{claim.location}*",
+                f"*{claim.location}; weight {claim.weight}*",
                 "",
                 f"{typeset(says(claim, found))} {link(claim, root)}",
                 ":::",

@@ -71,11 +71,13 @@ def heat_map(
     label: str = "",
     fmt: str | None = "{:.1f}",
     colorbar: bool = True,
+    low: tuple[float, str] | None = None,
     **image: Any,
 ) -> Axes:
     """Table of values over exponents (rows) and costs (columns); missing cells stay empty.
 
-    With numbers in the cells (``fmt``) a colour bar says nothing new: leave it out.
+    With numbers in the cells (``fmt``) a colour bar says nothing new: leave it out. ``low`` is a
+    bound and the words for every value below it.
     """
     values = np.ma.masked_invalid(np.asarray(values, dtype=float))
     if values.shape != (len(ps), len(cs)):
@@ -88,6 +90,8 @@ def heat_map(
                 red, green, blue, _ = shown.cmap(shown.norm(value))
                 deep = 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
                 text = fmt.format(value).replace("-", "\N{MINUS SIGN}")
+                if low is not None and value < low[0]:
+                    text = low[1]
                 look: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": "small"}
                 ax.text(column, row, text, color="#fefefe" if deep else "#010101", **look)
     ax.set_xticks(range(len(cs)), [f"{c:g}" for c in cs])
@@ -165,6 +169,14 @@ def contrast(one: np.ndarray, other: np.ndarray) -> float:
 
 
 # -- one look ---------------------------------------------------------------------------------
+
+
+def ink(colour: str) -> str:
+    """The colour for letters on white: darker until they can be read."""
+    channels = np.array([int(colour[k : k + 2], 16) for k in (1, 3, 5)], dtype=float)
+    while contrast(channels, np.full(3, 255.0)) < LEAST:
+        channels *= 0.97
+    return "#" + "".join(f"{round(value):02x}" for value in channels)
 
 
 def exponent_colour(p: float) -> str:

@@ -17,7 +17,7 @@ import pandas as pd
 from lpsvdd.datasets import catalogue
 from replication.results import read, read_record, results_folder
 from replication.tables import flags
-from replication.wording import number
+from replication.wording import minus, number
 
 SHORT = {"FMNIST": "Fashion-MNIST", "led7digit": "LED 7 digit", "Delft pump": "Delft pump"}
 FLAG_NOTES = {
@@ -45,7 +45,7 @@ def set_label(dataset: str) -> str:
 
 def _cell(value: Any, form: str | None) -> str:
     if isinstance(value, str):  # an interval breaks before its bracket, not inside
-        return re.sub(r"(?<=\d) to (?=[+−\d])", "\u00a0to\u00a0", value)
+        return re.sub(r"(?<=\d) to (?=[+−\d])", "\u00a0to\u00a0", minus(value))
     if value is None or pd.isna(value):
         return "–"
     before, mark, after = (form or "{}").partition("{")
@@ -60,8 +60,11 @@ def table_html(
     formats: Mapping[str, str] | str | None = None,
     best: bool = False,
     fold: bool = False,
+    mark: str | None = None,
 ) -> str:
     """A table with its index as first column; ``best`` marks the largest number of each line.
+
+    ``mark`` is the line that the text speaks of.
 
     ``formats``: one for all columns or one by column. ``fold``: shut behind its label, else the
     label is the caption. Cells that are text may hold markup.
@@ -83,8 +86,9 @@ def table_html(
             if best and _is_number(value) and round(value, 2) == top:
                 text = f"<strong>{text}</strong>"
             cells.append(f"<td{_kind(column in words)}>{text}</td>")
-        heads = "".join(f'<th scope="row">{escape(str(k))}</th>' for k in keys)
-        lines.append(f"<tr>{heads}{''.join(cells)}</tr>")
+        heads = "".join(f'<th scope="row">{escape(minus(str(k)))}</th>' for k in keys)
+        kind = ' class="marked"' if mark is not None and key == mark else ""
+        lines.append(f"<tr{kind}>{heads}{''.join(cells)}</tr>")
     caption = "" if fold else f"<caption>{escape(label)}</caption>"
     body = (
         f'<table class="numbers">{caption}<thead><tr>{head}</tr></thead>'

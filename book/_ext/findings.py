@@ -10,7 +10,6 @@ so does a verdict that no longer follows.
 
 from __future__ import annotations
 
-import html
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -32,6 +31,15 @@ STORED = Stored()
 LOG = logging.getLogger(__name__)
 
 
+MANY = {"holds": "hold", "holds partly": "hold partly", "erratum": "errata"}
+"""Verdicts of several claims."""
+
+
+def counted(count: int, verdict: str) -> str:
+    """One holds, 12 hold."""
+    return f"{count} {MANY.get(verdict, verdict) if count > 1 else verdict}"
+
+
 def slug(verdict: str) -> str:
     """A verdict as a class and an anchor."""
     return "verdict-" + verdict.replace(" ", "-")
@@ -44,14 +52,14 @@ def bar(claims: list[Claim], page: str = "") -> str:
     counts = Counter(claim.verdict for claim in claims)
     parts = []
     for verdict in filter(counts.get, VERDICTS):
-        text = html.escape(f"{counts[verdict]} {verdict}")
+        text = counted(counts[verdict], verdict)
         parts.append(
             f'<a class="segment {slug(verdict)}" style="flex-grow:{counts[verdict]}" '
             f'href="{page}#{slug(verdict)}" title="{text}" aria-label="{text}">'
             f"{counts[verdict]}</a>"
         )
     names = ", ".join(
-        f'<span class="{slug(verdict)} name">{counts[verdict]} {html.escape(verdict)}</span>'
+        f'<span class="{slug(verdict)} name">{counted(counts[verdict], verdict)}</span>'
         for verdict in filter(counts.get, VERDICTS)
     )
     return (

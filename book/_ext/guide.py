@@ -22,7 +22,7 @@ from sphinx.util.docutils import SphinxDirective
 
 WORDS_A_MINUTE = 180
 TARGET = re.compile(
-    r'<div class="citation" id="(?P<cite>[\w-]+)".*?</span>(?P<cited>.*?)</div>'
+    r'<div class="citation" id="(?P<cite>[\w-]+)".*?</span></span>(?P<cited>.*?)</div>'
     r'\s*(?=<div class="citation|</div>)'
     r'|<dt id="(?P<term>term-[^"]+)">.*?</dt>(?:<dt.*?</dt>)*\s*<dd>(?P<meaning>.*?)</dd>'
     r'|<div class="math[^"]*" id="(?P<label>equation-[\w-]+)">(?P<formula>.*?)</div>',

@@ -50,9 +50,11 @@ def drop_thebe(app: Sphinx, page: str, template: str, context: dict[str, Any], t
 
 
 UNWANTED = re.compile(
-    r'\s*<link rel="(?:preload|preconnect)"[^>]*>|\s*<script src="[^"]*fontawesome[^"]*"></script>'
+    r'\s*<link rel="(?:preload|preconnect)"[^>]*>'
+    r'|\s*<link rel="stylesheet"[^>]*sphinx-thebe[^>]*>'
+    r"|\s*<script\b[^>]*(?:fontawesome|design-tabs)[^>]*></script>"
 )
-"""What the layout of the theme writes into every page: font preloads, scripts with all icons."""
+"""What is written into every page and no page uses: font preloads, all icons as scripts, tabs."""
 
 
 def finish(app: Sphinx, error: Exception | None) -> None:

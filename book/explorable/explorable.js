@@ -20,7 +20,7 @@
   };
   const minus = (text) => text.replaceAll("-", "\u2212");
   const power = (value) => `10${minus(`${Math.ceil(Math.log10(Math.max(value, 1e-16)))}`).replace(/./g, (c) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[c] ?? "⁻")}`;
-  const signed = (value) => minus(`${value < 0 ? "" : "+"}${value.toFixed(1)}`);
+  const signed = (value) => (Math.abs(value) < 0.05 ? "0.0" : minus(`${value < 0 ? "" : "+"}${value.toFixed(1)}`));
 
   class Explorable {
     constructor(figure) {

@@ -123,7 +123,7 @@
       this.message.classList.remove("error");
       this.message.textContent = minus(`${this.name}: ${n} rows, ${this.names.length} columns` +
         (points.length < n ? `, fitted on ${points.length} of the rows` : "") + (this.leftOut.length ? `; left out: ${this.leftOut.join(", ")}` : "") +
-        `. The threshold is ${threshold.toFixed(3)}: about ${percent} % of new rows of this kind score lower. Of these rows ${rejected} do; the ball has seen them, so they look better than new ones. ` +
+        `. The threshold is ${threshold.toFixed(3)}: about ${percent} % of new rows of this kind score lower. Of these rows ${rejected === 1 ? "one does" : `${rejected || "none"} do`}; the ball has seen them, so they look better than new ones. ` +
         `In the plane: ${axes.map((j) => this.names[j]).join(" and ")}.`);
       this.output.replaceChildren();
       const table = make("table", { className: "numbers" }, this.output), line = (name, cells) => { const row = make("tr", {}, table); cells.forEach((text) => make(name, { textContent: text }, row)); };

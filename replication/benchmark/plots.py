@@ -65,12 +65,11 @@ def time_against_n(table: pd.DataFrame, setting: str = "pure", narrow: bool = Fa
 
 
 def solved_map(table: pd.DataFrame, n: int, setting: str = "pure", narrow: bool = False) -> Figure:
-    """For each contestant the share of solved cells at every (p, c); white cells were not run.
+    """For each contestant the share of solved cells at every (p, c); empty cells were not run.
 
     Without negatives a cell is solved or not; with them the share is over the costs of negatives.
     """
     import matplotlib.pyplot as plt
-    from matplotlib.colors import LinearSegmentedColormap
 
     use_style()
     rows = table[
@@ -79,10 +78,6 @@ def solved_map(table: pd.DataFrame, n: int, setting: str = "pure", narrow: bool 
     names = [name for name in COLOURS if (rows["contestant"] == name).any()]
     if not names:
         raise ValueError(f"the table has no cells with setting {setting!r} and n = {n}")
-    failed_to_solved = [PALETTE["vermillion"], PALETTE["blue"]]
-    colours = LinearSegmentedColormap.from_list("share", failed_to_solved).with_extremes(
-        bad="white"
-    )
     columns = 2 if narrow else len(names)
     rows_of_panels = -(-len(names) // columns)
     size = (NARROW, 3.2 * rows_of_panels) if narrow else (WIDE, 3.6)
@@ -102,8 +97,9 @@ def solved_map(table: pd.DataFrame, n: int, setting: str = "pure", narrow: bool 
                     share[i, j] = run.astype(float).mean()
                     mark = "✓" if run.iloc[0] else "×"
                     text = f"{int(run.sum())}/{len(run)}" if len(run) > 1 else mark
-                    ax.text(j, i, text, ha="center", va="center", color="white", fontsize=8)
-        ax.imshow(share, cmap=colours, vmin=0.0, vmax=1.0, aspect="auto")
+                    ink = "#010101" if share[i, j] > 0.5 else "#fefefe"
+                    ax.text(j, i, text, ha="center", va="center", color=ink, fontsize=8)
+        ax.imshow(share, vmin=0.0, vmax=1.0, aspect="auto")
         solved, run = int(own["solved"].sum()), int(own["solved"].count())
         ax.set_title(f"{name.replace(' ', chr(10), 1)}\n{solved} of {run}", fontsize=8)
         ax.set_xticks(range(len(COSTS)), [f"{c:g}" for c in COSTS], fontsize=8, rotation=45)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from lpsvdd import solve
-from replication.figures import GREY, Draw, colour_of, exponent_colour, panels
+from replication.figures import GREY, Draw, colour_of, exponent_colour, ink, panels
 from replication.findings import Finding, finding
 from replication.findings.tilt import way
 
@@ -58,7 +58,7 @@ def ball() -> Finding:
         a, r2 = found["has its price"]
         far = points[np.argmax(((points - a) ** 2).sum(axis=1))]
         look = {"textcoords": "offset points", "fontsize": 9}
-        axes[1].annotate("slack", far, (-8, 8), ha="center", color=colour_of("lp"), **look)
+        axes[1].annotate("slack", far, (-8, 8), ha="center", color=ink(colour_of("lp")), **look)
         axes[1].annotate("centre", a, (7, -12), **look)
         return figure
 
@@ -151,7 +151,7 @@ def _draw_places(paper: pd.DataFrame, path: pd.DataFrame, ends: pd.DataFrame, ex
                 ha="center",
                 va="bottom",
                 fontsize=9,
-                color=colour_of(family),
+                color=ink(colour_of(family)),
             )
         for ax, title in (
             (left, "one set: Cleveland (D17)" if example == "D17" else example),

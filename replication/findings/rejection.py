@@ -148,6 +148,7 @@ def rejection_datasets(rows: pd.DataFrame) -> Finding:
         "conformal_sd": 100 * conformal.groupby(third["dataset"]).std().mean(),
         "splits": len(proved),
         "disagree": disagree,
+        "overlap": len(proved) - disagree,
         "disagree_all": 100 * rows.loc[rows["preparation"] == "all", "disagrees"].mean(),
         "length": (third["high"] - third["low"]).mean(),
         "corrected": rows["corrected"].min(),
@@ -155,4 +156,5 @@ def rejection_datasets(rows: pd.DataFrame) -> Finding:
     columns = ["low", "high", "n", "rejected", "n_test"]
     table = third.groupby("dataset")[columns].mean()
     table["rate"] = table["rejected"] / table["n_test"]
+    facts |= {"least_rate": 100 * table["rate"].min(), "most_rate": 100 * table["rate"].max()}
     return Finding("", facts, table.sort_values("rate"))

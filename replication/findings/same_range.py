@@ -21,7 +21,7 @@ from replication.evidence import (
     difference_by_set,
     weighed,
 )
-from replication.figures import Draw, panels
+from replication.figures import Draw, ink, panels
 from replication.findings import Finding, finding, graded
 from replication.findings.tilt import one_curve
 from replication.layout import set_label
@@ -115,7 +115,7 @@ def draw_lead(rows: pd.DataFrame) -> Draw:
         for values, text, side, away in texts:
             ax.annotate(
                 text, (values[order[-1]], top), xytext=(away, 8), textcoords="offset points",
-                ha=side, fontsize=9, color=colour,
+                ha=side, fontsize=9, color=ink(colour),
             )  # fmt: skip
         ax.set_ylim(-0.7, top + 1.3)
         ax.grid(axis="y", visible=False)

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from lpsvdd.plots import PALETTE
 from lpsvdd.selection import KINDS
 from replication import table_sets
 from replication.evidence import MARGIN, as_table, compare_over_sets, weighed
-from replication.figures import Draw, interval_figure, panels
+from replication.figures import GREY, Draw, exponent_colour, interval_figure, panels
 from replication.findings import Finding, finding
 from replication.findings.same_rule import said
 from replication.findings.tilt import leaving_mean, one_curve
@@ -186,7 +185,8 @@ def draw_dots(off: pd.DataFrame) -> Draw:
         figure, (ax,) = panels(1, narrow=narrow, height=3.2)
         ax.axvspan(-MARGIN, MARGIN, color="#dddddd", lw=0, zorder=0)
         for place, p in enumerate(reversed(list(off))):
-            ax.scatter(off[p], place + spread, s=6, alpha=0.5, color=PALETTE["blue"], lw=0)
+            look = {"s": 6, "alpha": 0.5, "color": exponent_colour(float(p)), "lw": 0}
+            ax.scatter(off[p], place + spread, **look)
             ax.plot([off[p].mean()] * 2, [place - 0.4, place + 0.4], color="black", lw=2)
         ax.set_yticks(range(off.shape[1]), [f"p = {p}" for p in reversed(list(off))])
         ax.set_xscale("symlog", linthresh=1.0)
@@ -388,7 +388,7 @@ def draw_rates(rows: pd.DataFrame) -> Draw:
         low, first, third, high = (part.quantile(q) for q in (0.05, 0.25, 0.75, 0.95))
         ax.axvline(10, color="#666666", lw=0.8, ls="--")
         ax.hlines(place, low, high, color="#bbbbbb", lw=2)
-        ax.hlines(place, first, third, color=PALETTE["blue"], lw=6)
+        ax.hlines(place, first, third, color=GREY, lw=6)
         ax.scatter(part.mean(), place, s=30, color="black", zorder=3)
         ax.set_yticks(place, [n.replace(", ", ",\n") if narrow else n for n in part])
         ax.set(xlabel="new normal rows rejected, %", xlim=(0, None))

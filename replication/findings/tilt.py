@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from lpsvdd.plots import PALETTE, fraction
+from lpsvdd.plots import fraction
 from replication.evidence import MARGIN, Difference, compare_over_sets, weighed
-from replication.figures import GREY, NARROW, WIDE, Draw
+from replication.figures import NARROW, WIDE, Draw, colour_of, exponent_colour
 from replication.findings import Finding, finding
 from replication.layout import set_label
 
@@ -26,13 +26,8 @@ ALIKE = 0.99
 """Median rank correlation from which two paths rank alike."""
 SHOWN = ("D2", "D8", "D13", "D14", "D17", "D18")
 """Sets of the figure: the curve falls, rises, bends or is flat, and those that are farthest off."""
-LINES = {
-    1.0: ("p = 1", PALETTE["blue"], "-"),
-    1.2: ("p = 6/5", PALETTE["green"], "-"),
-    2.0: ("p = 2", PALETTE["sky"], "-"),
-    5.0: ("p = 5", PALETTE["orange"], "--"),
-    20.0: ("p = 20", PALETTE["vermillion"], ":"),
-}
+LINES = {1.0: "-", 1.2: "-", 2.0: "-", 5.0: "--", 20.0: ":"}
+"""Exponents of the figure and the style of their lines."""
 SPLIT = ["dataset", "trial"]
 
 
@@ -147,17 +142,18 @@ def _draw_set(ax: Axes, rows: pd.DataFrame) -> None:
     ends = rows[rows["kind"] == "end"].groupby("c", sort=True)[["way", "auc"]].mean()
     paper = rows[rows["kind"] == "paper"]
     for family, colour, marker, name in (
-        (paper[paper["p"] > 1.0], GREY, "o", "paper's cells, p > 1"),
-        (paper[paper["p"] == 1.0], "#000000", "D", "paper's cells, p = 1"),
+        (paper[paper["p"] > 1.0], colour_of("lp"), "o", "paper's cells, p > 1"),
+        (paper[paper["p"] == 1.0], colour_of("l1"), "D", "paper's cells, p = 1"),
     ):
         cells = family.groupby(["p", "c"])[["way", "auc"]].mean()
         look = {"facecolors": "none", "edgecolors": colour, "linewidths": 0.9, "zorder": 3}
         ax.scatter(cells["way"], cells["auc"], s=16, marker=marker, label=name, **look)
     path = rows[rows["kind"] == "matched"]
-    for p, (name, colour, style) in LINES.items():
+    for p, style in LINES.items():
         line = path[path["p"] == p].groupby("share")[["way", "auc"]].mean()
         line = pd.concat([ends.iloc[:1], line, ends.iloc[-1:]])
-        ax.plot(line["way"], line["auc"], style, color=colour, lw=1.6, label=name)
+        look = {"color": exponent_colour(p), "lw": 1.6, "label": f"p = {fraction(p)}"}
+        ax.plot(line["way"], line["auc"], style, **look)
     ax.tick_params(labelsize=8)
 
 

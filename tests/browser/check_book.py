@@ -5,12 +5,14 @@
 A page fails on: a console error or exception, a failed request, a request that leaves the book, TeX
 that was not rendered, a warning or traceback in the output of a cell, an image that did not load or
 has no alternative text, a link to a file or anchor that does not exist, sideways overflow on a 390
-px screen; and on what only a reader sees (``reading``): a macro unknown to MathJax, a formula (a
-displayed one on a desk, one in a line of text on a phone too) or table wider than its column, faint
-text or hairline captions in either theme, letters of a figure under 9 px on a phone, an interactive
-figure whose answers, counts, keys or touch fail. The book fails when a slider does not move its
-figure, when the theme cannot be switched, or when the search does not find "duality gap". All of it
-on file:// addresses, the strictest case.
+px screen, more than 1.5 MB in all files of a page; and on what only a reader sees (``reading``): a
+macro unknown to MathJax, a formula (a displayed one on a desk, one in a line of text on a phone
+too) or table wider than its column, a line of code cut off on a desk, a sentence as only a template
+writes it ("on 1 data sets"), faint text or hairline captions in either theme, letters of a figure
+that are faint in either theme or under 9 px on a phone, a figure that the theme inverts, an
+interactive figure whose answers, counts, keys or touch fail. The book fails when a slider does not
+move its figure, when the theme cannot be switched, or when the search does not find "duality gap".
+All of it on file:// addresses, the strictest case.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import re
 import sys
 import tempfile
 import time
@@ -34,6 +37,8 @@ HERE = Path(__file__).parent
 PAGE_CHECK = (HERE / "page.js").read_text()
 OVERFLOW_CHECK = (HERE / "overflow.js").read_text()
 PHONE, DESKTOP = (390, 844), (1280, 900)
+HEAVIEST = 1_500_000
+"""Bytes of a page with all that it loads."""
 TABS = min(4, max(2, os.cpu_count() or 1))
 """Pages that are open at the same time, each in a window of its own."""
 
@@ -67,6 +72,8 @@ def broken_links(path: Path, anchors: dict[Path, Anchors]) -> Iterator[str]:
     """Internal links whose file or anchor does not exist."""
     for link in anchors[path].links:
         address, fragment = urldefrag(link)
+        if re.fullmatch(r"https?://[^/]+\.(?:md|py|js|csv|html)/?", address):
+            yield link  # a file name that was taken for an address
         if urlparse(address).scheme:
             continue
         name = unquote(address.split("?")[0])
@@ -99,11 +106,23 @@ async def check_sliders(page: Page) -> list[tuple[str, str]]:
     return problems
 
 
+def check_weight(page: Page) -> list[tuple[str, str]]:
+    """The page and all that it has loaded together are light."""
+    weights = page.weights()
+    total = sum(weights.values())
+    if total <= HEAVIEST:
+        return []
+    most = sorted(weights.items(), key=lambda pair: -pair[1])[:4]
+    names = ", ".join(f"{Path(name).name} {size / 1000:.0f} kB" for name, size in most)
+    return [("page too heavy", f"{total / 1000:.0f} kB: {names}")]
+
+
 async def check_page(page: Page, path: Path, anchors: dict[Path, Anchors]) -> list[tuple[str, str]]:
     """All problems of one page."""
     await page.resize(*DESKTOP)
     await page.visit(path.as_uri())
     problems = [tuple(problem) for problem in await page.evaluate(PAGE_CHECK)]
+    problems += check_weight(page)
     problems += [("broken link", link) for link in broken_links(path, anchors)]
     problems += await check_sliders(page)
     problems += await check_reading(page)  # leaves the page at the width of a phone
@@ -191,7 +210,7 @@ async def check_book(root: Path, screenshots: Path | None, only: list[str]) -> i
 FAULTY = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>t</title></head><body><article>
 <img src="missing.png" alt="x"><img src="data:image/gif;base64,R0lGODlhAQABAAAAACw=">
-<p>left over \\frac{1}{2}</p><a href="nowhere.html">a</a><a href="#nothing">b</a>
+<p>left over \\frac{1}{2}</p><a href="nowhere.html">a</a><a href="#nothing">b</a><a href="http://A.md">c</a>
 <p style="width:600px">wide</p>
 <figure><svg><path d="M0 0"/></svg><input type="range" min="0" max="3" aria-label="dead"></figure>
 <div class="cell_output">/tmp/ipykernel_1/2.py:3: UserWarning: planted</div>
@@ -207,10 +226,13 @@ FAULTY = """<!DOCTYPE html>
 <p style="overflow:hidden">
 <mjx-container style="display:inline-block;width:700px">x</mjx-container></p>
 <p style="color:#999" tabindex="3">grey on white</p>
-<img src="tiny.svg" alt="tiny letters" style="width:300px"></article></body></html>"""
+<img src="tiny.svg" alt="tiny letters" style="width:300px;filter:invert(1)">
+<p>above on 1 data sets</p>
+<pre style="width:9em;overflow:auto">a_line = "that is far too long for its box"</pre>
+<script src="heavy.js"></script></article></body></html>"""
 TINY_LETTERS = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 600 9">'
-    '<g transform="scale(0.07 -0.07)"/></svg>'
+    '<g style="fill: #dddddd" transform="scale(0.07 -0.07)"/></svg>'
 )
 EXPECTED = {
     "image not loaded",
@@ -234,6 +256,11 @@ EXPECTED = {
     "small letters on a phone",
     "faint text",
     "tab order changed",
+    "code line cut off",
+    "template sentence",
+    "page too heavy",
+    "faint letters in a figure",
+    "figure inverted",
 }
 
 
@@ -243,6 +270,7 @@ async def self_test() -> int:
         path = Path(folder).resolve() / "faulty.html"
         path.write_text(FAULTY, encoding="utf-8")
         (path.parent / "tiny.svg").write_text(TINY_LETTERS, encoding="utf-8")
+        (path.parent / "heavy.js").write_text(f"/*{HEAVIEST * 'x'}*/", encoding="utf-8")
         async with open_pages(1) as (page,):
             found = {kind for kind, _ in await check_page(page, path, {path: Anchors(path)})}
             missed = await explorable.self_test(page)

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlparse
+from urllib.parse import unquote, urlparse
 
 from playwright.async_api import ConsoleMessage, Request, async_playwright
 from playwright.async_api import Page as Tab
@@ -31,16 +31,21 @@ async def open_pages(count: int) -> AsyncIterator[list[Page]]:
     """Tabs of a fresh browser, each in its own window: none waits in the background."""
     async with async_playwright() as play:
         browser = await play.chromium.launch(executable_path=find_chromium())
-        yield [Page(await browser.new_page()) for _ in range(count)]
+        tabs = [await browser.new_page() for _ in range(count)]
+        for tab in tabs:  # every page is weighed with all its files
+            session = await tab.context.new_cdp_session(tab)
+            await session.send("Network.setCacheDisabled", {"cacheDisabled": True})
+        yield [Page(tab) for tab in tabs]
         await browser.close()
 
 
 class Page:
-    """One tab. ``problems`` holds (kind, detail) of what went wrong since the last visit."""
+    """One tab. Since the last visit: ``problems`` are (kind, detail), ``loaded`` files read."""
 
     def __init__(self, tab: Tab) -> None:
         self.tab = tab
         self.problems: list[tuple[str, str]] = []
+        self.loaded: set[str] = set()
         tab.on("pageerror", lambda error: self._note("exception", str(error).splitlines()[0]))
         tab.on("console", self._console)
         tab.on("request", self._request)
@@ -54,12 +59,24 @@ class Page:
             self._note("console error", f"{message.text} {message.location.get('url', '')}".strip())
 
     def _request(self, request: Request) -> None:
-        if urlparse(request.url).scheme not in LOCAL_SCHEMES:
+        address = urlparse(request.url)
+        if address.scheme not in LOCAL_SCHEMES:
             self._note("external request", request.url)
+        if (
+            request.is_navigation_request()
+        ):  # what the page before still asked for is not this one's
+            self.loaded.clear()
+        if address.scheme == "file":
+            self.loaded.add(unquote(address.path))
 
     def _failed(self, request: Request) -> None:
         if request.failure != "net::ERR_ABORTED":  # the page was left before it had loaded
             self._note("failed request", f"{request.url}: {request.failure}")
+
+    def weights(self) -> dict[str, int]:
+        """Bytes of every file that the page has loaded since the visit, itself included."""
+        files = map(Path, self.loaded)
+        return {str(path): path.stat().st_size for path in files if path.is_file()}
 
     async def evaluate(self, expression: str) -> Any:
         """Value of a JavaScript expression; promises are awaited."""

@@ -22,6 +22,27 @@
       }
     }
   }
+  // Code that needs scrolling on a desk: what is beyond the edge is not read.
+  if (innerWidth >= 1200) {
+    for (const block of document.querySelectorAll("article pre")) {
+      if (block.scrollWidth <= block.clientWidth + 1 || !block.getClientRects().length) continue;
+      const longest = block.textContent.split("\n").reduce((a, b) => (b.length > a.length ? b : a));
+      report("code line cut off", `${block.scrollWidth} px in ${block.clientWidth} px: ${longest.trim()}`);
+    }
+    // Sentences that nobody would write by hand.
+    const template = [
+      /(?<=^|[\s(])1 (?:data sets|sets|tables|methods|splits|cells|rows|points|times|tasks|samples|models|networks)\b/,
+      /\b0 (?:data sets?|sets?|methods?|splits?|failed|lose|are)\b/, /\(none\)/, /(?<=^|[\s(])[-\u2212]0(?:\.0+)?(?![\w.-])/, /(?<=^|[\s(\u2212-])0(?:\.0+)?e/,
+      /\{\{|\}\}/, /\(not computed\)/, /(?<!\w)nan(?!\w)/, /\b(?!that|had)(\w{3,}) \1\b/i, /Take along/, ...(/\/api\//.test(location.pathname) ? [] : [/\de-\d/]),
+    ];
+    for (const node of document.querySelectorAll("article :is(p, li, td, th, figcaption, caption, dd, summary, h1, h2, h3)")) {
+      if (node.closest("pre, .toctree-wrapper, dl.py, table.dataframe") || node.querySelector("p, li")) continue;
+      const copy = node.cloneNode(true);
+      for (const other of copy.querySelectorAll("code, mjx-container, script, style, .math, svg, .headerlink")) other.replaceWith(" \u2026 ");
+      const text = copy.textContent.replace(/\s+/g, " "), found = template.map((form) => text.match(form)).find(Boolean);
+      if (found) report("template sentence", `“${found[0]}” in: ${text.slice(Math.max(0, found.index - 60), found.index + 60)}`);
+    }
+  }
   // A formula in a line of text is neither broken nor scrolled: on a narrow screen its end is cut off.
   const scrolled = (node) => {
     for (let at = node.parentElement; at && at.tagName !== "ARTICLE"; at = at.parentElement) {

@@ -59,6 +59,8 @@ def test_the_ledger_is_complete_and_grouped():
     assert len(LEDGER) >= 72
     assert {claim.theme for claim in LEDGER} == set(THEMES)
     assert {claim.verdict for claim in LEDGER} <= set(VERDICTS)
+    assert sum(claim.weight == 3 for claim in of_substance(LEDGER)) == 10
+    assert all(claim.weight == 1 for claim in LEDGER if claim not in of_substance(LEDGER))
 
 
 def test_evidence_points_at_a_figure_or_section_of_the_page_it_names():
@@ -77,7 +79,8 @@ def test_every_claim_has_a_box_and_a_mismatch_is_shown():
     chosen = [claim for claim in LEDGER if claim.id in {"table-1-twins", "slack-norm"}]
     text = markdown_cards(chosen, ROOT)
     assert text.count(":::{div} claim verdict-") == len(chosen) == 2
-    assert text.index("**What p does**") < text.index("**The data and the printed rows**")
+    assert text.index("**The ten that matter**") < text.index("**The data and the printed rows**")
+    assert "weight 3*" in text and "weight 1*" in text
     assert "ledger:" not in text
     # what compares print with print is a line of a table at the end, and is not counted
     lines = [claim for claim in LEDGER if claim.id in {"table-2-bold", "table-4-labels"}]

@@ -7,6 +7,7 @@ import importlib.util
 import json
 import re
 import sys
+from xml.etree import ElementTree
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -149,11 +150,36 @@ def test_book_takes_the_narrow_drawing_out_again(pictures, tmp_path):
     for name in ("a.svg", "a-narrow.svg", "a-dark.svg", "a-narrow-dark.svg"):
         assert f'"{name}"' in changed and (tmp_path / name).is_file()
     assert figures.MARK not in path.read_text() and "</svg>" in path.read_text()
+    whole, slim = figures.svg(draw(narrow=False)).decode(), path.read_text()
+    assert len(slim) < 0.7 * len(whole), "in fewer bytes"
+    shown = [ElementTree.fromstring(text).iter() for text in (whole, slim)]
+    uses, slim_uses = (sum(node.tag.endswith("}use") for node in nodes) for nodes in shown)
+    assert uses == slim_uses > 0, "with all that is drawn"
     narrow = (tmp_path / "a-narrow.svg").read_text()
     height, width = (
         float(narrow.split(f'{name}="')[1].split("pt")[0]) for name in ("height", "width")
     )
     assert height > width
+
+
+def test_groups_that_say_nothing_go_and_the_drawing_stays(pictures):
+    drawing = '<svg><g><g a="1"><p/></g><g><q/></g><g/><g a="1"><r/></g><g a="1"><s/></g></g></svg>'
+    assert pictures.ungrouped(drawing) == (
+        '<svg><g a="1"><p/></g><q/><g/><g a="1"><r/><s/></g></svg>'
+    )
+
+
+def test_styles_that_no_page_uses_are_left_out(root):
+    spec = importlib.util.spec_from_file_location("light", root / "book/_ext/light.py")
+    light = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(light)
+    css = """/* c */ @import "a;b"; .used, .gone:hover { color: red } .gone { content: "}" }
+    @media(min-width:9px){.gone{a:b}.used:not(.gone)>p{c:d}} @media print{.gone{a:b}}
+    .used{animation:turn 1s} @keyframes turn{to{a:b}} @keyframes other{to{a:b}}"""
+    assert light.slim(css, {"used"}).splitlines() == [
+        '@import "a;b";', ".used{color: red}", "@media(min-width:9px){.used:not(.gone)>p{c:d}}",
+        ".used{animation:turn 1s}", "@keyframes turn{to{a:b}}",
+    ]  # fmt: skip
 
 
 def test_a_figure_of_one_width_gets_a_dark_one_only(pictures, tmp_path):
@@ -206,8 +232,10 @@ def test_what_the_paper_prints_otherwise_is_shown():
     assert "D5" in differing.index and differing.loc["D5", "printed"] == "336 / 133 / 64"
 
 
-def test_every_set_has_a_card_and_a_picture_only_where_asked():
-    text = catalogue_page.cards(["D7"], max_points=20)
-    assert text.count("<details") == 20
-    assert text.count("<img") == 2
-    assert "may not be redistributed" in text
+@pytest.mark.parametrize("narrow", [False, True])
+def test_every_set_has_a_card_and_two_views_where_asked(narrow):
+    assert catalogue_page.cards().count("<details") == 20
+    axes = catalogue_page.views_figure(["D1", "D7", "D14"], max_points=20)(narrow).axes
+    assert [ax.get_title() for ax in axes[2:4]] == ["D7 Wine (2)", "unit length"]
+    dots = [sum(len(one.get_offsets()) for one in ax.collections) for ax in axes]
+    assert dots[:6] == [20] * 6, "targets and other rows in both views"
