@@ -27,7 +27,8 @@ def tune(
 
     Rows labelled -1 take no part; they serve the AUC of the report only. Every parameter of
     LpSVDDCV is an option too: --p, --nu and --gamma (may be repeated), --criterion, --folds,
-    --seed, --jobs, --max-samples, --contamination.
+    --seed, --jobs, --max-samples, --contamination; and --trim 0.1, which leaves out the tenth
+    of the rows that looks least normal, for tables that may hold outliers.
 
     Example: lpsvdd tune iris.csv --label species --target setosa --model iris.lpsvdd
     """

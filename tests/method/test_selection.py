@@ -260,3 +260,22 @@ def test_kinds_are_what_their_names_say():
     near = np.sort(cdist(rows, rows), axis=1)[:, 5]
     steps = cdist(made["jittered-2"], rows).min(axis=1)
     assert steps.max() <= 2.0 * near.max() + 1e-9 and steps.mean() > 0.5 * near.mean()
+
+
+def test_trim_leaves_out_the_rows_that_look_least_normal():
+    """Five far rows among a hundred: without them the rest is what is fitted, labels or not."""
+    rng = np.random.default_rng(0)
+    angle = 2.0 * np.pi * np.arange(5) / 5.0  # scattered: a cluster of them would hide itself
+    far = 8.0 * np.column_stack([np.cos(angle), np.sin(angle)])
+    X = np.vstack([rng.normal(size=(95, 2)), far])
+    new = rng.normal(size=(50, 2))
+    model = LpSVDDCV(trim=0.05, random_state=0).fit(X)
+    np.testing.assert_array_equal(model.kept_, np.arange(95))
+    alone = LpSVDD(**model.best_params_).fit(X[:95])
+    np.testing.assert_allclose(model.score_samples(new), alone.score_samples(new))
+    y = np.r_[np.ones(95), -np.ones(5)]  # labelled outliers are not counted, and stay
+    labelled = LpSVDDCV(trim=0.1, random_state=0).fit(X, y).kept_
+    assert len(labelled) == 100 - round(0.1 * 95) and {95, 96, 97, 98, 99} <= set(labelled)
+    assert len(LpSVDDCV(random_state=0).fit(X).kept_) == 100
+    with pytest.raises(ValueError, match=r"trim must be a share in \[0, 0.5\), got 0.5"):
+        LpSVDDCV(trim=0.5).fit(X)
