@@ -90,7 +90,7 @@ def places(rows: pd.DataFrame, example: str = EXAMPLE) -> Finding:
     rows = rows.assign(way=way(rows))
     paper = rows[rows["kind"] == "paper"]
     one = paper["p"] == 1.0
-    path = rows[(rows["kind"] == "matched") & (rows["p"] == 2.0)]
+    path = rows[rows["kind"] == "matched"]
     ends = rows[rows["kind"] == "end"]
     hard = ends[ends["c"] == 1.0].groupby("dataset")["auc"].mean()
     mean = ends[ends["c"] < 1.0].groupby("dataset")["auc"].mean()
@@ -125,14 +125,17 @@ def _draw_places(paper: pd.DataFrame, path: pd.DataFrame, ends: pd.DataFrame, ex
 
     def draw(narrow: bool) -> Figure:
         figure, (left, right) = panels(2, narrow=narrow, height=3.3, sharex=True)
-        left.plot(*_curve(only["path"], only["ends"]), color=exponent_colour(2.0), lw=1.4, zorder=1)
+        middle = only["path"][only["path"]["p"] == 2.0]
+        left.plot(*_curve(middle, only["ends"]), color=exponent_colour(2.0), lw=1.4, zorder=1)
         for family, name, chosen, marker in families:
             look = {"s": 34, "marker": marker, "facecolors": "none", "linewidths": 1.3}
             part = cells[chosen]
             left.scatter(
                 part["way"], part["auc"], edgecolors=colour_of(family), label=name, zorder=3, **look
             )
-        right.plot(*_curve(path, ends), color=exponent_colour(2.0), lw=1.8)
+        for p, rows in path.groupby("p"):
+            look = {"color": exponent_colour(p), "lw": 2.2 if p == 2.0 else 1.2}
+            right.plot(*_curve(rows, ends), label=f"p = {p:g}", **look)
         low, high = right.get_ylim()
         step = (high - low) * 0.1
         rng = np.random.default_rng(0)
@@ -162,6 +165,7 @@ def _draw_places(paper: pd.DataFrame, path: pd.DataFrame, ends: pd.DataFrame, ex
             ax.set_xlim(-0.08, 1.08)
         right.set_yticks(np.arange(np.ceil(low / 5) * 5, high, 5))
         left.legend(loc="lower left")
+        right.legend(loc="upper right", fontsize=8)
         return figure
 
     return draw
