@@ -198,7 +198,8 @@ def _paper(setting: str, asked: Asked, compare: bool) -> bool:
         results.refuse_smaller(path, names=asked.names, trials=count, signature=signature)
     common = {"names": asked.names, "trials": count, "options": asked.options, "own": asked.own}
     common |= asked.runner
-    stored = not asked.from_scratch and (asked.everything or bool(extra))
+    # A record says which commit computed a table: what is saved whole is computed.
+    stored = not asked.from_scratch and (bool(extra) or (asked.everything and asked.save is None))
     table = rerun = experiments.experiment(
         setting, folder=asked.place(setting), recompute=not stored, **common
     )
@@ -274,7 +275,8 @@ def _study(name: str, asked: Asked) -> None:
         refuse_smaller(path, names=covered, trials=count, signature=one.signature())
     table = run_study(
         name, names=names, trials=count, folder=asked.place(name),
-        recompute=asked.from_scratch or not asked.everything, **asked.runner,
+        recompute=asked.from_scratch or not asked.everything or asked.save is not None,
+        **asked.runner,
     )  # fmt: skip
     seconds = round(time.perf_counter() - start, 1)
     if asked.save is not None:

@@ -197,3 +197,22 @@ def test_a_record_says_what_was_run(tmp_path: Path) -> None:
     assert record["command"] == (
         "python -m replication run --dataset D1 --study support --trials 1 --save mine"
     )
+
+
+@pytest.mark.parametrize("save", [True, False])
+def test_what_is_saved_is_computed_and_not_read_back(tmp_path, monkeypatch, save):
+    """A record names the commit of its run; one that only read the stored table was none."""
+    from replication import experiment, studies
+
+    asked = []
+
+    def looked_at(*args, **options):
+        asked.append(options["recompute"])
+        raise RuntimeError("enough")
+
+    monkeypatch.setattr(studies, "run_study", looked_at)
+    monkeypatch.setattr(experiment, "experiment", looked_at)
+    words = ["--save", str(tmp_path)] if save else []
+    for what in (["--study", "support"], ["--setting", "pure"]):
+        CliRunner().invoke(build(), ["run", "--all", *what, *words])
+    assert asked == [save, save]
