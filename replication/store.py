@@ -11,6 +11,7 @@ in a warning, and its task is computed again.
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
 import warnings
@@ -149,7 +150,10 @@ class Store:
     def write(self, key: str, rows: list[Row]) -> None:
         """Keep the rows of a finished task."""
         content = {"task": key, "sha256": self._checksum(key, rows), "rows": rows}
-        write_text(self.path(key), json.dumps(content))
+        path = self.path(key)
+        write_text(path, json.dumps(content))
+        for left in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):  # by a killed run
+            left.unlink(missing_ok=True)
 
     def _checksum(self, key: str, rows: Any) -> str:
         """SHA-256 of signature, key and rows, as they are before writing and after reading."""

@@ -260,6 +260,16 @@ ROADS = [
 ]
 
 
+def test_what_a_kill_left_of_a_file_goes_when_the_task_is_done_again(tmp_path: Path) -> None:
+    store = Store(tmp_path / "results", SIGNATURE)
+    store.write("toy-01", [])
+    for name in (".toy-01.json.0123456789abcdef.tmp", ".toy-02.json.0123456789abcdef.tmp"):
+        (tmp_path / "results" / "tasks" / name).write_text("{")
+    store.write("toy-01", [])
+    left = sorted(path.name for path in (tmp_path / "results" / "tasks").iterdir())
+    assert left == [".toy-02.json.0123456789abcdef.tmp", "toy-01.json"]
+
+
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT], ids=["killed", "Ctrl-C"])
 @pytest.mark.parametrize("backend", ROADS)
 def test_a_stopped_run_goes_on_and_ends_with_the_same_table(
