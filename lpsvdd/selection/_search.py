@@ -168,17 +168,21 @@ class LpSVDDCV(OutlierMixin, BaseEstimator):
 
     def score_samples(self, X):
         """Score of each sample under the chosen model; higher is more normal."""
-        return self.best_estimator_.score_samples(self._checked(X))
+        rows = self._checked(X)
+        return self.best_estimator_.score_samples(rows)
 
     def decision_function(self, X):
         """score_samples(X) - offset_: not negative where the sample is accepted."""
-        return self.best_estimator_.decision_function(self._checked(X))
+        rows = self._checked(X)
+        return self.best_estimator_.decision_function(rows)
 
     def predict(self, X):
         """+1 for accepted (normal) samples, -1 for outliers."""
-        return self.best_estimator_.predict(self._checked(X))
+        rows = self._checked(X)
+        return self.best_estimator_.predict(rows)
 
     def _checked(self, X) -> np.ndarray:
+        """X after a look; first of all at the model, which may not be fitted."""
         check_is_fitted(self)
         return validate_data(self, in_memory(X), dtype=np.float64, reset=False)
 
