@@ -446,7 +446,8 @@ def tables_tilt(rows: pd.DataFrame) -> Finding:
     keep = ("sets", "on", "off", "span")
     facts = {key: curve.facts[key] for key in keep}
     facts |= {k: v for k, v in curve.facts.items() if k.startswith(("size_", "left_", "corr"))}
-    facts |= {f"near_{k}": near.facts[k] for k in ("described", "order", "of_bound", "pairs")}
+    told = ("described", "order", "of_bound", "pairs", "failed", "reach_failed", "reach")
+    facts |= {f"near_{k}": near.facts[k] for k in told}
     models = rows.groupby("p").size()
     facts["missing"] = int((models[2.0] - models.drop(2.0)).sum())
     return Finding("", facts, curve.table)

@@ -166,7 +166,8 @@ def leaving_mean(rows: pd.DataFrame) -> Finding:
         of_bound=lambda t: t["distance"] / t["bound"],
     )
     near = smooth[smooth["share"] == PREDICTED_AT]
-    pairs = near.groupby(["dataset", "p"])["ratio"].median()
+    by_pair = near.groupby(["dataset", "p"])[["ratio", "reach"]].median()
+    pairs, reach = by_pair["ratio"], by_pair["reach"]
     described = pairs.between(0.5, 2.0)
     first = others[others["share"] == PREDICTED_AT].pivot_table(
         index=SPLIT, columns="p", values="distance"
@@ -177,6 +178,9 @@ def leaving_mean(rows: pd.DataFrame) -> Finding:
     facts = {
         "pairs": len(pairs),
         "described": 100 * float(described.mean()),
+        "failed": int((~described).sum()),
+        "reach_failed": float(reach[~described].median()),
+        "reach": float(reach[described].median()),
         "least": float(pairs.min()),
         "most": float(pairs.max()),
         "order": 100 * float(order.mean()),
