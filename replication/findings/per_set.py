@@ -33,6 +33,7 @@ from replication.wording import signed, worded
 
 LEAST_ERROR = 0.01
 """AUC points; a set on which two methods agree on nearly every split is not known better."""
+TUNED = "lp, 40 cells"
 TIES = {"shared": "auc", "first": "auc_first", "last": "auc_last"}
 """Ways with cells that tie on validation, and the columns of ``extreme_sets``."""
 
@@ -135,10 +136,14 @@ def per_set(rows: pd.DataFrame, extreme: pd.DataFrame) -> Finding:
         "splits": int(extreme.groupby("dataset")["trial"].nunique().max()) if len(extreme) else 0,
     }
     for name in EXTREME:
-        facts |= dict.fromkeys(f"{name.lower()}_{what}" for what in (*TIES, "shrunk", "all"))
+        kinds = (*TIES, "shrunk", "all", "tuned")
+        facts |= dict.fromkeys(f"{name.lower()}_{what}" for what in kinds)
     for name, ways in fresh.items():
         line, key = table.loc[name], name.lower()
         facts |= {f"{key}_{way}": worded(found, 1) for way, found in ways.items()}
         facts[f"{key}_shrunk"] = worded(SimpleNamespace(**line), 1)
         facts[f"{key}_all"] = f"{signed(line['observed'])} ± {line['error']:.1f}"
+        fits = trial_matrix(extreme).loc[name]
+        tuned = mean_interval(fits[TUNED] - fits[label(1.0)], level=1.0 - 0.05 / len(fresh))
+        facts[f"{key}_tuned"] = worded(tuned, 1)
     return Finding("", facts, table.rename(index=set_label))
