@@ -52,12 +52,13 @@ def _sums(problem: Problem, d: np.ndarray, radius: float) -> tuple[float, float,
     shift = max(0.0, float(exponent.max(initial=0.0))) if problem.is_steep else 0.0
     rate = np.exp(exponent - shift)  # both sides by exp(-shift), lest they overflow
     slope = rate / slack
-    total, slope_total = float(rate.sum()), float(slope.sum())
     if not problem.has_negatives:
-        return total, math.exp(-shift), slope_total, 0.0
+        return float(rate.sum()), math.exp(-shift), float(slope.sum()), 0.0
     positive = problem.positive[outside]
+    negative = ~positive  # added up on their own: the difference of two sums would be rounding
     f_pos, g_pos = float(rate[positive].sum()), float(slope[positive].sum())
-    return f_pos, max(total - f_pos, 0.0) + math.exp(-shift), g_pos, max(slope_total - g_pos, 0.0)
+    f_neg, g_neg = float(rate[negative].sum()), float(slope[negative].sum())
+    return f_pos, f_neg + math.exp(-shift), g_pos, g_neg
 
 
 class RootSearch:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import brentq
+from scipy.special import logsumexp
 
 from lpsvdd.kernels import kernel_matrix
 from lpsvdd.solver import Problem, certify, solve, solve_path
@@ -83,6 +84,27 @@ def test_radius_minimises_the_primal(d, p, log_c, n_neg):
     best = primal(radius)
     nearby = radius + np.array([-1e-2, -1e-5, -1e-8, 1e-8, 1e-5, 1e-2])
     assert all(best <= primal(r) + 1e-9 * (1.0 + abs(best)) for r in nearby)
+
+
+def test_radius_with_many_negatives_and_a_steep_penalty_is_the_root():
+    """Terms range over 1e130: a difference of two sums would be rounding, and stop the search."""
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        y = np.where(rng.random(30) < 0.5, -1.0, 1.0)
+        y[0] = 1.0
+        problem = Problem(np.eye(30), y, p=100.0, c=1e150)
+        d = rng.gamma(1.0, size=30)
+
+        def balance(radius, problem=problem, d=d):  # log F+ - log(1 + F-)
+            with np.errstate(divide="ignore"):
+                log_slack = np.log(np.maximum(problem.y * (d - radius), 0.0))
+            terms = problem.log_rate + 99.0 * log_slack
+            positive = problem.positive
+            return logsumexp(terms[positive]) - logsumexp(np.append(terms[~positive], 0.0))
+
+        highest = d[y > 0].max()
+        root = brentq(balance, d.min() - 1.0, highest - 1e-9 * highest)
+        assert problem.radius_sq(d) == pytest.approx(root, abs=1e-8)
 
 
 # -- the tilt -----------------------------------------------------------------------------------
