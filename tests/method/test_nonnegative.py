@@ -59,7 +59,7 @@ def test_with_negatives_no_ball_of_a_search_is_better(p, c):
         for _ in range(60):
             beta = y * found.alpha + step * rng.normal(size=len(y)) / np.sqrt(len(y))
             radius_sq = max(found.radius_sq + step * rng.normal(), 0.0)
-            assert value(K, y, p, c, beta, radius_sq) >= best - 1e-9
+            assert value(K, y, p, c, beta, radius_sq) >= best - 1e-8
     if found.radius_sq == 0.0:
         alone = solve(K[:20, :20], p=p, c=c, radius="nonnegative")
         assert found.alpha[:20] == pytest.approx(alone.alpha, abs=1e-7)
@@ -72,7 +72,7 @@ def test_small_cost_gives_the_centre_of_least_p_th_moments_not_the_mean():
     K = np.outer(x, x)
     expected = 3 / (1 + 2 ** (1 / 3))
     for c in (1e-12, 1e-6):
-        found = solve(K, p=2.0, c=c, radius="nonnegative", tol=1e-13)
+        found = solve(K, p=2.0, c=c, radius="nonnegative", tol=1e-11)
         assert found.radius_sq == 0.0
         assert found.alpha @ x == pytest.approx(expected, abs=1e-5)
     # The free problem tends to the mean instead.
@@ -82,4 +82,5 @@ def test_small_cost_gives_the_centre_of_least_p_th_moments_not_the_mean():
 def test_coinciding_points_and_one_point():
     for K in (np.ones((4, 4)), np.ones((1, 1)), np.zeros((3, 3))):
         found = solve(K, p=2.0, c=0.1, radius="nonnegative")
-        assert found.radius_sq == 0.0 and found.primal == 0.0 and found.gap == 0.0
+        assert found.radius_sq == 0.0 and found.gap <= 1e-9
+        assert found.primal == pytest.approx(0.0, abs=1e-9)
