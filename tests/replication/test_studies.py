@@ -12,7 +12,7 @@ import pytest
 
 from lpsvdd.solver import solve
 from replication import studies
-from replication.experiment import TOLERANCE
+from replication.experiment import REQUIRED_SHARE, TOLERANCE
 from replication.methods.paths import centre_cell
 from replication.protocol import Task
 from replication.results import read
@@ -47,8 +47,8 @@ ELSEWHERE = {name for name in STUDIES if name.startswith("tables_")} | {"deep", 
 """Their data are not part of the project: tried on made-up ones in tests of their own."""
 SUMMARISED = {"bound_coverage", "bound_terms", "rejection_coverage", "rejection_conditions"}
 """Tables over hundreds of repetitions: one of them has the columns and not the numbers."""
-AGREE = 0.95
-"""Share of the rows that every processor makes again."""
+AGREE = {"relabelling": 0.95}
+"""Share of the rows to make again, where rounding decides between two models that are as near."""
 
 
 @pytest.fixture(scope="module")
@@ -61,11 +61,7 @@ def kernels():
 
 @pytest.mark.parametrize("name", sorted(set(STUDIES) - LONG - ELSEWHERE))
 def test_a_job_makes_its_stored_rows_again(name: str) -> None:
-    """The first split of D7, or what stands for it; every split where the table is of means.
-
-    A row may hold the better of two things that are as good as equal (the nearest of 61 models, a
-    cell of the grid), and rounding decides between them. So ``AGREE`` of the rows are asked for.
-    """
+    """The first split of D7, or what stands for it; every split where the table is of means."""
     one, stored = STUDIES[name], read(name)
     names = [name for name in ("D7", *one.names) if name in one.names][:1]
     whole = one.finish is not _unchanged and name not in SUMMARISED
@@ -86,7 +82,7 @@ def test_a_job_makes_its_stored_rows_again(name: str) -> None:
             agrees &= np.isclose(new, old, rtol=1e-3, atol=TOLERANCE, equal_nan=True)
         else:
             agrees &= new.fillna("").astype(str).to_numpy() == old.fillna("").astype(str).to_numpy()
-    assert agrees.mean() >= AGREE
+    assert agrees.mean() >= AGREE.get(name, REQUIRED_SHARE)
 
 
 def test_every_study_has_a_plan() -> None:
