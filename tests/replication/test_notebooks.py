@@ -179,6 +179,32 @@ def test_all_stops_at_the_first_failure_in_the_order_of_the_book(project, counte
     assert [name for name, _ in counted] == ["first"]
 
 
+@pytest.mark.slow
+def test_two_at_a_time_gives_what_one_at_a_time_does(project):
+    write_notebook(project / "notebooks" / "other.ipynb", "n: int = 4  # n", "print(n)")
+    lines = []
+    notebooks.execute_all(root=project, jobs=2, report=lines.append)
+    assert printed(project) == "1.5 [1.0, 2.0]\n" and printed(project, "other") == "4\n"
+    assert [line[:6] for line in lines] == ["[ 1/2]", "[ 2/2]", "2 of 2"]
+    lines.clear()
+    notebooks.execute_all(root=project, jobs=2, report=lines.append)
+    assert sum("up to date" in line for line in lines) == 2 and lines[-1].startswith("0 of 2")
+
+
+@pytest.mark.slow
+def test_two_at_a_time_finishes_what_runs_and_starts_no_other_after_a_failure(project):
+    write_notebook(
+        project / "notebooks" / "demo.ipynb", "n: int = 3  # n", "raise KeyError('lost')"
+    )
+    slow = "import time\ntime.sleep(3)\nprint(n)"
+    for name in ("large_data", "second", "third", "fourth"):  # the first of them is started first
+        write_notebook(project / "notebooks" / f"{name}.ipynb", "n: int = 4  # n", slow)
+    with pytest.raises(notebooks.NotebookError, match="demo failed in cell 2"):
+        notebooks.execute_all(root=project, jobs=2, report=lambda line: None)
+    made = {path.stem for path in (project / "book" / "notebooks").glob("*.ipynb")}
+    assert made <= {"large_data", "fourth"} and "demo" not in made
+
+
 def test_command_line(project, monkeypatch):
     from replication.cli import build
 
