@@ -35,7 +35,7 @@ from replication.wording import QuoteError, fill
 PUBLISHED = "published"
 """Profile without overrides: every notebook's own defaults."""
 
-LONGEST_FIRST = ("large_data", "tune", "tables", "negatives", "tutorial", "pure")
+LONGEST_FIRST = ("large_data", "negatives", "tune", "guarantees", "solver")
 """Notebooks that are started first: the last one to end should be a short one."""
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
