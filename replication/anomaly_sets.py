@@ -31,6 +31,7 @@ def records() -> pd.DataFrame:
     return pd.read_csv(Path(__file__).with_suffix(".csv")).set_index("name", drop=False)
 
 
+@cache
 def clusters() -> dict[str, str]:
     """The cluster of every set."""
     return dict(records()["cluster"])

@@ -561,3 +561,21 @@ def test_no_verdict_on_the_tables_hangs_on_ties(monkeypatch):
         return {claim.id: judge(claim).verdict for claim in ledger}
 
     assert verdicts("auc") == verdicts("auc_first") == verdicts("auc_last")
+
+
+def test_finding_is_computed_once_only_where_that_was_asked_for(monkeypatch):
+    from replication import findings
+
+    calls = []
+
+    def counted_here(size=1):
+        calls.append(size)
+        return Finding("holds", {"size": size})
+
+    monkeypatch.setattr(findings, "FINDINGS", dict(FINDINGS))
+    monkeypatch.setattr(findings, "_kept", None)
+    find = finding()(counted_here)
+    assert find() == find() and calls == [1, 1]
+    findings.keep_findings()
+    assert find() is find() and find(size=2).facts == {"size": 2}
+    assert calls == [1, 1, 1, 2]
