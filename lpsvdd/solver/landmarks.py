@@ -34,9 +34,8 @@ from sklearn.cluster import MiniBatchKMeans
 
 from lpsvdd.kernels import kernel_diagonal, kernel_matrix, rbf_left, rbf_product, rbf_right
 from lpsvdd.solver.blocks import ArrayBlocks, DaskBlocks
-from lpsvdd.solver.features import Coordinates, Features
 from lpsvdd.solver.memory import available_memory
-from lpsvdd.solver.points import sample_of, unit_of_length
+from lpsvdd.solver.points import Coordinates, sample_of, unit_of_length
 
 METHODS = ("uniform", "k-means", "pivots")
 DEFAULT = 300  # landmarks
@@ -111,11 +110,6 @@ class LandmarkPoints:
         """The part of k(x, x) that the landmarks do not span, of some rows."""
         Z = self._coordinates(rows)
         return np.maximum(self.diag[rows] - np.einsum("ij,ij->i", Z, Z), 0.0)
-
-    @property
-    def features(self) -> Features:
-        """All rows in principal coordinates; for few of them."""
-        return self.part(np.arange(self.blocks.n)).features
 
     def exact_gap(self, solution, y: np.ndarray, how: str) -> tuple[float, str]:
         """Relative gap of the problem with the exact kernel, and how it is known.
