@@ -36,7 +36,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_triangular
 
 SURFACES = ("auto", "ball", "leave-one-out")
-LARGEST = 3_000
+SECOND_ORDER = 3_000
 """Support rows up to which the second order is computed: a factorisation of that size."""
 STIFF = 1e6  # stiffness of a row that does not move; the unit is the largest kernel value
 JITTER = 1e-10  # stiffness of all, as equal rows make K singular
@@ -153,6 +153,11 @@ def _stiffness(p, beta, price, slack) -> np.ndarray:
         if (bound & same).any():
             bound |= same & (price >= (1.0 - 1e-6) * price[bound & same].max())
     return np.where(bound, STIFF, 0.0) + JITTER
+
+
+def rows_needed(nu: float) -> int:
+    """Return the fewest rows of which (1 - nu)(n + 1) does not exceed n."""
+    return int(np.ceil(1.0 / nu - 1e-9)) - 1 if nu < 1.0 else 1
 
 
 def upper_quantile(values: np.ndarray, nu: float, weights: np.ndarray | None = None) -> float:

@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.linalg.blas import dsyrk
 from scipy.linalg.lapack import dpotrf, dpotrs, spotrf, spotrs
 
 ROWS_AT_ONCE = 4096  # of Z, weighted and added up
@@ -55,12 +54,12 @@ class Woodbury:
     def __init__(self, Z: np.ndarray, D: np.ndarray) -> None:
         self.Z, self.D = Z, D
         n, rank = Z.shape
-        small = np.zeros((rank, rank), order="F")
+        small = np.zeros((rank, rank))
         root = np.sqrt(2.0 / D)
         for first in range(0, n, ROWS_AT_ONCE):
             some = slice(first, first + ROWS_AT_ONCE)
             part = Z[some] * root[some, None]
-            small = dsyrk(1.0, part.T, beta=1.0, c=small, lower=1, overwrite_c=1)
+            small += part.T @ part
         self.small = Cholesky(small, np.ones(rank))
 
     def __call__(self, right: np.ndarray) -> np.ndarray:
