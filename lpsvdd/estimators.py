@@ -269,11 +269,12 @@ class LpSVDD(KernelOneClass):
         self.solver_ = training.solver
         self.nu_ = self._share()
         self.C_ = self._cost(training)
-        solution = self._solve(training)
+        problem = self._problem(training)
+        solution = self._solve(problem)
         self._keep_centre(training, solution)
         self._keep_ball(training, solution)
         self.surface_ = self._surface()
-        self.offset_ = self._threshold(training, solution)
+        self.offset_ = self._threshold(training, problem, solution)
         if self.surface_ == "ball" and self.offset_ >= 0.0:
             warnings.warn(
                 f"radius_sq_ = {self.radius_sq_:.4g} <= 0: no point lies inside the ball, so "
@@ -299,17 +300,19 @@ class LpSVDD(KernelOneClass):
         spread = training.spread() if self.p > 1.0 else 1.0
         return cost_by_scale(self.nu_, total, self.p, spread)
 
-    def _solve(self, training: Training) -> Solution:
-        """Return the solution on the samples that are kept."""
+    def _problem(self, training: Training) -> Problem:
+        """Return the problem on the samples that are kept."""
         costs = np.full(len(training.kept), self.C_)
         if self.C_neg is not None:
             costs[training.y_kept < 0.0] = self.C_neg
-        costs = costs * training.weight_kept
-        problem = Problem(training.points, training.y_kept, p=self.p, c=costs)
-        report = print if self.verbose else None
+        costs *= training.weight_kept
+        return Problem(training.points, training.y_kept, p=self.p, c=costs)
+
+    def _solve(self, problem: Problem) -> Solution:
         return solve_problem(
-            problem, None, costs, tol=self.tol, max_iter=self.max_iter, report=report
-        )
+            problem, None, problem.cost, tol=self.tol, max_iter=self.max_iter,
+            report=print if self.verbose else None,
+        )  # fmt: skip
 
     def _keep_centre(self, training: Training, solution: Solution) -> None:
         """Keep the centre as coefficients of some rows: of the samples, or of the landmarks."""
@@ -402,7 +405,7 @@ class LpSVDD(KernelOneClass):
             return self.surface
         return "ball" if self.C != "scale" and self.nu is None else "leave-one-out"
 
-    def _threshold(self, training: Training, solution: Solution) -> float:
+    def _threshold(self, training: Training, problem: Problem, solution: Solution) -> float:
         targets, d = self.y_fit_ > 0, self.distance_fit_
         if self.surface_ == "ball":
             # Rounding must not decide about the points that lie on the surface.
@@ -428,8 +431,8 @@ class LpSVDD(KernelOneClass):
             part = points.part(rows)
             K = part.Z @ part.Z.T if isinstance(part, Coordinates) else part.K
         squared = surface_at(
-            np.asarray(solution.distances), alpha, self.nu_, p=self.p, y=training.y_kept,
-            weight=training.weight_kept, slack=solution.slack, kernel_of_support=K, beyond=beyond,
+            problem, alpha, np.asarray(solution.distances), solution.slack, self.nu_,
+            weight=training.weight_kept, kernel_of_support=K, beyond=beyond,
         )  # fmt: skip
         # A row on the surface is accepted, and so is its equal, whose distance is rounded anew.
         size = d.max() if self.kernel == "linear" else np.abs(self.diag_fit_).max()

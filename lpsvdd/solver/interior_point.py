@@ -53,11 +53,13 @@ def interior_point(
         # In the end the gap is a part of the products: near p = 1 most of them, for larger p a
         # ten-thousandth. While they are larger than that the gap need not be looked at.
         if merit < (300.0 if problem.p < 1.4 else 1e4) * tol:
-            for candidate in (_without_residue(problem, alpha, signed), alpha):
-                value = problem.evaluate(problem.feasible(candidate))
-                best = better(problem, best, value)
-                if best.gap <= tol:
-                    return best, n_iter
+            # At p = 1 residue would make every point a support vector: go on until it is none.
+            clean = problem.evaluate(problem.feasible(_without_residue(problem, alpha, signed)))
+            if clean.gap <= tol:
+                return clean, n_iter
+            best = better(problem, best, clean, problem.evaluate(problem.feasible(alpha)))
+            if best.gap <= tol and not problem.is_boxed:
+                return best, n_iter
         since_best = 0 if merit < 0.7 * lowest else since_best + 1
         lowest = min(lowest, merit)
         step = _Step(problem, point, signed)

@@ -33,6 +33,8 @@ from lpsvdd.solver.problem import Problem, Value
 from lpsvdd.solver.radius import TINY
 
 PROX = 6.0  # g, in units of the spread
+DAMPING, MAX_DAMPING = 1.0, 1e4  # of a step, times the gap;
+FALL, RISE, SHORT = 0.3, 10.0, 0.3  # it falls after full steps and rises after short ones
 DIRECT = 600  # support vectors up to which the equations are factorised at once,
 FACTORISED = 8_000  # and up to which they are where conjugate gradients do not get there
 MAX_PRODUCTS = 40  # of a conjugate gradient solve
@@ -43,30 +45,31 @@ LENGTHS = (1.0, 0.4, 0.15, 0.05)  # of a step, tried in turn
 def newton_on_support(
     problem: Problem, value: Value, tol: float, max_iter: int
 ) -> tuple[Value, int]:
-    """Return the last value of a descent from a feasible start, and the number of steps."""
+    """Return the best value of a descent from a feasible start, and the number of steps."""
     base = PROX * problem.points.spread * problem.inv_scale
-    g, damping, failures, n_iter = base, 0.0, 0, 0
+    g, damping, failures, n_iter = base, DAMPING, 0, 0
     systems = _Systems(problem)
     k_beta = problem.kernel_times(problem.y * value.alpha)
-    before = lowest = value.gap
+    best, before = value, value.gap
     while value.gap > tol and failures <= MAX_FAILURES and n_iter < min(max_iter, MAX_STEPS):
         n_iter += 1
         if n_iter % (4 if problem.p > 8.0 else PATIENCE) == 0:
-            if lowest > 0.5 * before:
+            if best.gap > 0.5 * before:
                 break
-            before = lowest
-        new = _target(problem, value, k_beta, g, damping, systems)
-        moved = None
+            before = best.gap
+        new = _target(problem, value, k_beta, g, damping * max(value.gap, 0.0), systems)
+        moved, length = None, 0.0
         if new is not None:
-            moved, k_moved = _line_search(problem, value, new, k_beta, tol, lowest)
+            moved, k_moved, length = _line_search(problem, value, new, k_beta, tol, best.gap)
+        damping = min(max(damping * (FALL if length == 1.0 else RISE if length < SHORT else 1.0),
+                          DAMPING), MAX_DAMPING)  # fmt: skip
         if moved is None:
-            failures += 1
-            damping, g = max(10.0 * damping, 1e-4), 4.0 * g
+            failures, g = failures + 1, 4.0 * g
             continue
-        failures, lowest = 0, min(lowest, moved.gap)
-        damping, g = (0.1 * damping if damping > 1e-9 else 0.0), max(0.5 * g, base)
+        failures, g = 0, max(0.5 * g, base)
         value, k_beta = moved, k_moved
-    return value, n_iter
+        best = value if value.gap < best.gap else best
+    return best, n_iter
 
 
 def _target(problem: Problem, value: Value, k_beta, g, damping, systems) -> np.ndarray | None:
@@ -131,7 +134,9 @@ def _prox(problem: Problem, t: np.ndarray, g: float, rows) -> tuple[np.ndarray, 
 
 
 def _line_search(problem: Problem, value: Value, new: np.ndarray, k_beta, tol, lowest: float):
-    """Return the first value on the way to ``new`` that raises D, or has the lowest gap so far.
+    """Return the first value on the way to ``new`` that raises D or has the lowest gap so far.
+
+    With it come its K beta and how far it is on the way.
 
     At p = 1, where D is quadratic, its maximiser on the way is tried after the full step.
     """
@@ -148,8 +153,8 @@ def _line_search(problem: Problem, value: Value, new: np.ndarray, k_beta, tol, l
         moved = problem.evaluate(alpha, value.radius_sq, k_moved)
         rises = moved.primal - moved.excess > dual + 1e-2 * length * value.excess
         if rises or moved.gap < (1.0 - 0.1 * length) * lowest or moved.gap <= tol:
-            return moved, k_moved
-    return None, None
+            return moved, k_moved, length
+    return None, None, 0.0
 
 
 class _Systems:
