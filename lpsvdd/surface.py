@@ -36,12 +36,12 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_triangular
 
 from lpsvdd.solver.active_set import minimise
-from lpsvdd.solver.points import Gram
+from lpsvdd.solver.points import Gram, Rows
 from lpsvdd.solver.problem import Problem
 
 SURFACES = ("auto", "ball", "leave-one-out")
 SECOND_ORDER = 3_000  # support rows up to which the second order is computed, by a factorisation
-REFITTED = 300  # rows up to which those that decide the quantile are refitted,
+REFITTED, REFITTED_NEAR_ONE = 300, 600  # rows up to which those that decide are refitted,
 REFIT_TOL, MAX_REFIT_STEPS = 1e-6, 60  # to this gap
 STIFF = 1e6  # stiffness of a row that does not move; the unit is the largest kernel value
 JITTER = 1e-10  # stiffness of all, as equal rows make K singular
@@ -78,8 +78,11 @@ def surface_at(
     without = beyond + leave_one_out(
         within + mean, alpha, p=problem.p, y=y, weight=weight, slack=slack, K=kernel_of_support
     )
-    if problem.n <= REFITTED and isinstance(problem.points, Gram) and kernel_of_support is not None:
-        _refit_deciding_rows(problem, alpha, without, nu, weight)
+    if problem.n <= (REFITTED_NEAR_ONE if problem.p < 1.5 else REFITTED):
+        if isinstance(problem.points, Rows):
+            problem = problem.part(np.arange(problem.n))
+        if isinstance(problem.points, Gram):
+            _refit_deciding_rows(problem, alpha, without, nu, weight)
     targets = y > 0.0
     return upper_quantile(without[targets], nu, weight[targets]) - mean
 

@@ -16,7 +16,7 @@ R2 that is returned
     P - D = sum_i f_i(s_i) + terms without s,   f_i(s) = c_i s_+^p - alpha_i s,   s = y (d - R2),
 
 and each f_i is convex: its largest change for |e_i| <= delta is at an end. These changes have
-independent signs and are added in quadrature, three standard deviations of them; the common error
+independent signs and are added in quadrature; the common error
 is added in full. For ordinary problems the sum is 1e-14. It is large where points are far from the
 origin compared with their spread, where multipliers are huge (labelled outliers that cannot be
 separated, at large p), or where a point on the surface has a cost of 1e8 and no use for it. Then
@@ -84,4 +84,4 @@ def allowance(problem: Problem, value: Value) -> float:
     shifts = (problem.y * common, -problem.y * common)
     together = max(float((terms(shift) - still).sum()) for shift in shifts)
     own = EPS * (1.0 + abs(value.primal))  # of the sums P and D themselves
-    return 3.0 * float(np.sqrt(each @ each)) + max(together, 0.0) + own
+    return float(np.sqrt(each @ each)) + max(together, 0.0) + own

@@ -31,8 +31,7 @@ from tqdm import tqdm
 from lpsvdd import solve, solve_path
 from lpsvdd.kernels import kernel_matrix
 from lpsvdd.solver import Solution
-from lpsvdd.solver.features import Coordinates
-from lpsvdd.solver.points import Rows, unit_of_length
+from lpsvdd.solver.points import Coordinates, Rows, unit_of_length
 from replication.results import read_record, save_table
 from replication.store import ResultsError
 from replication.studies.fuzz_judge import Case, Verdict, judge
