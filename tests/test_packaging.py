@@ -27,7 +27,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 #: Extras that a conda or Binder user gets; the others serve developers.
 CONDA_EXTRAS = (
-    "reference", "plots", "cluster", "onnx", "replication", "book", "lab", "article", "test"
+    "reference", "plots", "cluster", "replication", "book", "lab", "article", "test"
 )  # fmt: skip
 
 

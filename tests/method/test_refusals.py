@@ -7,7 +7,6 @@ import math
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
-from sklearn.ensemble import IsolationForest
 from sklearn.neighbors import LocalOutlierFactor
 from sklearn.preprocessing import StandardScaler
 
@@ -236,17 +235,3 @@ FUNCTIONS = [
 def test_bad_input_is_refused_by_name(refused, words):
     with pytest.raises((ValueError, TypeError, MemoryError), match=words):
         refused()
-
-
-def test_what_has_no_onnx_form_says_so():
-    pytest.importorskip("skl2onnx")
-    from lpsvdd.onnx_export import to_onnx
-
-    forest = ConformalDetector(IsolationForest(n_estimators=3, random_state=0)).fit(X)
-    for model, options, words in (
-        (LINEAR, {}, "only rbf, linear and poly"),
-        (forest, {}, "only a ConformalDetector around LpSVDD"),
-        (FITTED, {"dtype": np.int32}, "dtype must be float32 or float64"),
-    ):
-        with pytest.raises(ValueError, match=words):
-            to_onnx(model, **options)
