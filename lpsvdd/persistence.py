@@ -45,7 +45,6 @@ OUR_TYPES = (
     "lpsvdd.preprocessing.PositiveImputer",
     "lpsvdd.preprocessing.PositiveScaler",
     "lpsvdd.preprocessing.UnitNorm",
-    "lpsvdd.pyod_adapter.PyODDetector",
     "lpsvdd.selection._search.LpSVDDCV",
     "lpsvdd.weighted.WeightedLpSVDD",
 )

@@ -29,8 +29,6 @@ def named(path: str) -> object:
 def test_the_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # some of them save a file
     module = importlib.import_module(name)
-    if name == "lpsvdd.pyod_adapter":
-        pytest.importorskip("pyod")
     found = doctest.testmod(module, optionflags=FLAGS)
     assert found.attempted > 0 and found.failed == 0
 

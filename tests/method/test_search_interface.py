@@ -1,4 +1,4 @@
-"""Behind other libraries' interfaces: scikit-learn's searches, PyOD's detectors."""
+"""Behind scikit-learn's searches: what ``score`` means and who judges."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -69,54 +68,3 @@ def test_target_folds_train_on_targets_and_judge_on_both():
         model.fit(X[train]).score(X[test], Y[test]) for train, test in TargetFolds(4).split(X, Y)
     ]
     np.testing.assert_allclose(found, expected)
-
-
-pyod = pytest.importorskip("pyod.models.base")
-
-
-@pytest.fixture(scope="module")
-def fitted():
-    from lpsvdd.pyod_adapter import PyODDetector
-
-    return PyODDetector(LpSVDD(C=0.1), contamination=0.2).fit(X)
-
-
-def test_the_sign_is_theirs(fitted):
-    ours = LpSVDD(C=0.1).fit(X)
-    np.testing.assert_array_equal(fitted.decision_function(X), -ours.score_samples(X))
-    np.testing.assert_array_equal(fitted.decision_scores_, -ours.score_samples(X))
-    assert roc_auc_score(Y < 0, fitted.decision_function(X)) > 0.65
-    far, near = fitted.decision_function([[9.0, 9.0, 9.0], [0.0, 0.0, 0.0]])
-    assert far > near
-    assert fitted.predict([[9.0, 9.0, 9.0], [0.0, 0.0, 0.0]]).tolist() == [1, 0]
-
-
-def test_their_interface_is_whole(fitted):
-    """What PyOD's own tests ask of a detector."""
-    assert isinstance(fitted, pyod.BaseDetector)
-    assert fitted.threshold_ == np.percentile(fitted.decision_scores_, 80)
-    assert fitted.labels_.sum() == 16 and set(fitted.labels_) == {0, 1}
-    np.testing.assert_array_equal(fitted.labels_, fitted.decision_scores_ > fitted.threshold_)
-    for method in ("linear", "unify"):
-        proba = fitted.predict_proba(X, method=method)
-        assert proba.shape == (80, 2) and proba.min() >= 0.0 and proba.max() <= 1.0
-        np.testing.assert_allclose(proba.sum(axis=1), 1.0)
-    _, confidence = fitted.predict(X, return_confidence=True)
-    assert confidence.shape == (80,) and confidence.min() >= 0 and confidence.max() <= 1
-    assert fitted.predict_confidence(X).shape == (80,)
-    assert fitted._predict_rank(X, normalized=True).max() <= 1.0
-    again = clone(fitted)
-    assert again.get_params()["estimator__C"] == 0.1 and again.contamination == 0.2
-    again.set_params(estimator__p=1.5)
-    assert again.fit(X).detector_.p == 1.5
-    with pytest.raises(ValueError, match="contamination"):
-        type(fitted)(contamination=0.9).fit(X)
-    with pytest.raises(ValueError, match="expecting 3 features"):
-        fitted.decision_function(X[:, :2])
-
-
-def test_without_an_estimator_the_width_is_chosen():
-    from lpsvdd.pyod_adapter import PyODDetector
-
-    model = PyODDetector().fit(X[:40])
-    assert hasattr(model.detector_, "best_params_") and len(model.labels_) == 40
