@@ -4,7 +4,6 @@ from .openset import OpenSetClassifier
 from .persistence import load_model, save
 from .selection import LpSVDDCV
 from .solver import Solution, solve, solve_path
-from .weighted import WeightedLpSVDD
 
 __version__: str
 __all__ = [
@@ -13,7 +12,6 @@ __all__ = [
     "LpSVDDCV",
     "OpenSetClassifier",
     "Solution",
-    "WeightedLpSVDD",
     "load_model",
     "save",
     "solve",

@@ -46,7 +46,6 @@ OUR_TYPES = (
     "lpsvdd.preprocessing.PositiveScaler",
     "lpsvdd.preprocessing.UnitNorm",
     "lpsvdd.selection._search.LpSVDDCV",
-    "lpsvdd.weighted.WeightedLpSVDD",
 )
 
 MEMBER = "lpsvdd.json"

@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
-from lpsvdd import ConformalDetector, LpSVDD, LpSVDDCV, WeightedLpSVDD, load_model, save
+from lpsvdd import ConformalDetector, LpSVDD, LpSVDDCV, load_model, save
 from lpsvdd.baselines import KNFST, GaussianProcessOCC, KernelMean, KernelPCAOCC
 from lpsvdd.openset import OpenSetClassifier
 from lpsvdd.preprocessing import PositiveImputer, PositiveScaler, UnitNorm, preprocessor
@@ -39,7 +39,6 @@ BALLS = [
     LpSVDD(p=5.0, C=0.2, gamma=0.4, contamination=0.1),
 ]
 AROUND_OTHERS = [
-    WeightedLpSVDD(),
     LpSVDD(solver="landmarks", landmarks=8),
     make_pipeline(StandardScaler(), PCA(2), LpSVDD()),
     make_pipeline(preprocessor(), LpSVDD(C=0.5)),
@@ -63,7 +62,6 @@ SLOW = pytest.mark.slow
         pytest.param(LpSVDD(p=1.0, nu=0.2), marks=SLOW),
         pytest.param(LpSVDD(p=1.2, kernel="linear", contamination=0.1), marks=SLOW),
         pytest.param(LpSVDD(p=5.0, kernel="poly", degree=2, gamma=0.1), marks=SLOW),
-        *[WeightedLpSVDD(weighting=name) for name in ("position", "density", "global-local")],
         pytest.param(LpSVDDCV(random_state=0), marks=SLOW),
         pytest.param(ConformalDetector(LpSVDD(C=1.0, gamma=0.3), random_state=0), marks=SLOW),
         pytest.param(
@@ -139,7 +137,7 @@ def test_a_sparse_matrix_is_its_dense_one_and_a_dask_frame_its_computed_one():
         dense = clone(detector).fit(rows).score_samples(rows)
         sparse = csr_matrix(rows)
         np.testing.assert_array_equal(clone(detector).fit(sparse).score_samples(sparse), dense)
-    for detector in (AROUND_OTHERS[4], ConformalDetector(LpSVDD(C=0.3), random_state=0)):
+    for detector in (AROUND_OTHERS[3], ConformalDetector(LpSVDD(C=0.3), random_state=0)):
         one, two = (clone(detector).fit(given) for given in (lazy, frame))
         np.testing.assert_array_equal(one.score_samples(lazy), two.score_samples(frame))
         assert list(one.feature_names_in_) == ["a", "b", "c"]

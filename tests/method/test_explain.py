@@ -13,7 +13,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from lpsvdd import LpSVDD, LpSVDDCV, WeightedLpSVDD
+from lpsvdd import LpSVDD, LpSVDDCV
 from lpsvdd.conformal import ConformalDetector
 from lpsvdd.explain import explain, nearest_support_vectors
 from lpsvdd.kernels import kernel_diagonal, kernel_matrix
@@ -33,7 +33,6 @@ MODELS = [
     LpSVDD(kernel="linear"),
     LpSVDD(kernel="poly"),
     LpSVDD(kernel="poly", degree=2, coef0=0.0, gamma=0.2),
-    WeightedLpSVDD(),
 ]
 
 
@@ -41,8 +40,6 @@ MODELS = [
 @pytest.mark.parametrize("labels", [None, LABELS], ids=["targets", "negatives"])
 @pytest.mark.parametrize("model", MODELS, ids=str)
 def test_contributions_sum_to_the_score(model, labels):
-    if labels is not None and isinstance(model, WeightedLpSVDD):
-        return  # its weights are of targets
     model.fit(X, labels)
     rows = np.vstack([NEW, X, 50.0 + NEW])  # support vectors too: no division by zero
     found = model.explain(rows)

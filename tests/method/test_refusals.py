@@ -10,7 +10,7 @@ from scipy.sparse import csr_matrix
 from sklearn.neighbors import LocalOutlierFactor
 from sklearn.preprocessing import StandardScaler
 
-from lpsvdd import LpSVDD, LpSVDDCV, WeightedLpSVDD, bounds, solve
+from lpsvdd import LpSVDD, LpSVDDCV, bounds, solve
 from lpsvdd.baselines import KNFST, GaussianProcessOCC, KernelMean, KernelPCAOCC
 from lpsvdd.bounds import error_bound, rejection_risk, rejection_risk_of, sample_size
 from lpsvdd.conformal import ConformalDetector
@@ -119,7 +119,6 @@ PARAMETERS = [
     *case(LpSVDD, "needs samples, not a kernel", {"solver": "landmarks", "kernel": "precomputed"}),
     *case(LpSVDD, "leave", MANY | {"kernel": "linear", "landmarks": np.ones((3, 3))}),
     *case(LpSVDD, "certificate must be one of", MANY | {"certificate": "perhaps"}),
-    *case(WeightedLpSVDD, "weighting", {"weighting": "none"}),
     *case(LpSVDDCV, r"\bcriterion\b", {"criterion": "best"}),
     *case(LpSVDDCV, r"\bgammas?\b", {"gammas": "wide"}, {"gammas": []}, {"gammas": [-1.0]}),
     *case(LpSVDDCV, r"\bnus?\b", {"nus": [0.0]}, {"nus": "some"}),
