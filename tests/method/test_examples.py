@@ -13,7 +13,8 @@ ROOT = Path(__file__).resolve().parents[2]
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 MODULES = [
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-    for path in sorted((ROOT / "lpsvdd").rglob("*.py"))
+    for package in ("lpsvdd", "replication")
+    for path in sorted((ROOT / package).rglob("*.py"))
     if ">>>" in path.read_text(encoding="utf-8")
 ]
 PAGES = sorted((ROOT / "book" / "api").glob("*.md"))

@@ -16,8 +16,8 @@ from lpsvdd import (
     reference,
     solve,
     solve_path,
-    weights,
 )
+from replication import weights
 
 KEYWORDS = {
     LpSVDD: ["p", "C", "C_neg", "nu", "kernel", "gamma", "degree", "coef0", "surface",

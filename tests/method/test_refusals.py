@@ -19,7 +19,7 @@ from lpsvdd.openset import OpenSetClassifier
 from lpsvdd.preprocessing import PositiveImputer, PositiveScaler
 from lpsvdd.reference import solve_dual, solve_primal
 from lpsvdd.solver import certify
-from lpsvdd.weights import density, global_local, position, sample_weights
+from replication.weights import density, global_local, position, sample_weights
 
 RNG = np.random.default_rng(1)
 X = RNG.normal(size=(12, 3))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lpsvdd import LpSVDD, weights
+from lpsvdd import LpSVDD
+from replication import weights
 from replication.protocol import Options, split
 from replication.studies import STUDIES, beyond
 from replication.trial import load_split_data

@@ -46,7 +46,7 @@ def position(
     Examples
     --------
     >>> import numpy as np
-    >>> from lpsvdd.weights import position
+    >>> from replication.weights import position
     >>> x = np.array([-1.0, 0.0, 1.0, 4.0])
     >>> position(np.outer(x, x)).round(2).tolist()  # the furthest point gets no weight
     [0.56, 0.89, 1.0, 0.0]

@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
 from lpsvdd.kernels import kernel_matrix
-from lpsvdd.weights import density, global_local, kernel_distances, position, sample_weights
+from replication.weights import density, global_local, kernel_distances, position, sample_weights
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(30, 3))
