@@ -32,12 +32,6 @@ from lpsvdd import __version__
 from lpsvdd._atomic import whole_file
 
 OUR_TYPES = (
-    "lpsvdd.baselines.gaussian_process.GaussianProcessOCC",
-    "lpsvdd.baselines.gaussian_process.Spectrum",
-    "lpsvdd.baselines.kernel_mean.KernelMean",
-    "lpsvdd.baselines.knfst.KNFST",
-    "lpsvdd.baselines.kpca.Components",
-    "lpsvdd.baselines.kpca.KernelPCAOCC",
     "lpsvdd.conformal.ConformalDetector",
     "lpsvdd.estimators.LpSVDD",
     "lpsvdd.openset.OpenSetClassifier",

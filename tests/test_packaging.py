@@ -199,7 +199,7 @@ run("fit", "table.csv", "--label", "kind", "--target", "1", "--output", "out.csv
 assert len(Path("out.csv").read_text().splitlines()) == 41
 run("score", "m", "table.csv", "--output", "again.csv")
 assert "total" in run("bound", "D7") and lpsvdd.__version__ in run("--version")
-import lpsvdd.baselines, lpsvdd.plots
+import lpsvdd.plots
 try:
     import replication
 except ModuleNotFoundError:

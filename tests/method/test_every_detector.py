@@ -18,9 +18,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from lpsvdd import ConformalDetector, LpSVDD, LpSVDDCV, load_model, save
-from lpsvdd.baselines import KNFST, GaussianProcessOCC, KernelMean, KernelPCAOCC
 from lpsvdd.openset import OpenSetClassifier
 from lpsvdd.preprocessing import PositiveImputer, PositiveScaler, UnitNorm, preprocessor
+from replication.baselines import KNFST, GaussianProcessOCC, KernelMean, KernelPCAOCC
 
 RNG = np.random.default_rng(3)
 X, NEW = RNG.normal(size=(40, 3)), RNG.normal(scale=2.0, size=(25, 3))
@@ -87,13 +87,12 @@ def test_files_pickles_clones_and_single_rows_give_the_same_scores(detector, tmp
     parameters = str(detector.get_params())
     detector.fit(X)
     scores, verdicts = detector.score_samples(NEW), detector.predict(NEW)
-    save(detector, tmp_path / "model.lpsvdd")
     joblib.dump(detector, tmp_path / "model.joblib")
-    for again in (
-        load_model(tmp_path / "model.lpsvdd"),
-        joblib.load(tmp_path / "model.joblib"),
-        pickle.loads(pickle.dumps(detector)),
-    ):
+    copies = [joblib.load(tmp_path / "model.joblib"), pickle.loads(pickle.dumps(detector))]
+    if not type(detector).__module__.startswith("replication."):
+        save(detector, tmp_path / "model.lpsvdd")
+        copies.append(load_model(tmp_path / "model.lpsvdd"))
+    for again in copies:
         assert type(again) is type(detector) and str(again.get_params()) == parameters
         np.testing.assert_array_equal(again.score_samples(NEW), scores)
         np.testing.assert_array_equal(again.predict(NEW), verdicts)

@@ -11,7 +11,6 @@ from sklearn.neighbors import LocalOutlierFactor
 from sklearn.preprocessing import StandardScaler
 
 from lpsvdd import LpSVDD, LpSVDDCV, bounds, solve
-from lpsvdd.baselines import KNFST, GaussianProcessOCC, KernelMean, KernelPCAOCC
 from lpsvdd.bounds import error_bound, rejection_risk, rejection_risk_of, sample_size
 from lpsvdd.conformal import ConformalDetector
 from lpsvdd.explain import explain, nearest_support_vectors
@@ -19,6 +18,7 @@ from lpsvdd.openset import OpenSetClassifier
 from lpsvdd.preprocessing import PositiveImputer, PositiveScaler
 from lpsvdd.reference import solve_dual, solve_primal
 from lpsvdd.solver import certify
+from replication.baselines import KNFST, GaussianProcessOCC, KernelMean, KernelPCAOCC
 from replication.weights import density, global_local, position, sample_weights
 
 RNG = np.random.default_rng(1)

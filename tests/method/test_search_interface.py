@@ -12,8 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from lpsvdd import LpSVDD
-from lpsvdd.baselines import KernelMean
 from lpsvdd.selection import TargetFolds
+from replication.baselines import KernelMean
 
 RNG = np.random.default_rng(9)
 X = np.vstack([RNG.normal(size=(60, 3)), RNG.normal(loc=2.2, size=(20, 3))])

@@ -92,7 +92,7 @@ class KernelPCAOCC(KernelOneClass):
 
     Examples
     --------
-    >>> from lpsvdd.baselines import KernelPCAOCC
+    >>> from replication.baselines import KernelPCAOCC
     >>> line = [[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]]
     >>> detector = KernelPCAOCC(n_components=1, kernel="linear").fit(line)
     >>> detector.score_samples([[5.0, 5.0], [1.0, 0.0]]).round(6).tolist()

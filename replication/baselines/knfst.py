@@ -63,7 +63,7 @@ class KNFST(KernelOneClass):
 
     Examples
     --------
-    >>> from lpsvdd.baselines import KNFST
+    >>> from replication.baselines import KNFST
     >>> detector = KNFST(kernel="linear").fit([[1.0, 0.0], [0.0, 1.0]])
     >>> detector.score_samples([[0.5, 0.5], [1.0, 1.0]]).round(6).tolist()
     [-0.0, -0.707107]

@@ -11,8 +11,8 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.neighbors import KernelDensity
 
-from lpsvdd.baselines import KNFST, GaussianProcessOCC, KernelMean, KernelPCAOCC
 from lpsvdd.kernels import kernel_matrix
+from replication.baselines import KNFST, GaussianProcessOCC, KernelMean, KernelPCAOCC
 
 RNG = np.random.default_rng(7)
 X = RNG.normal(size=(25, 3))

@@ -4,9 +4,9 @@ All are kernel one-class detectors: higher score = more normal, ``kernel="precom
 kernel mean is not in the paper; it is the floor that every one-class method should beat.
 """
 
-from lpsvdd.baselines.gaussian_process import GaussianProcessOCC
-from lpsvdd.baselines.kernel_mean import KernelMean
-from lpsvdd.baselines.knfst import KNFST
-from lpsvdd.baselines.kpca import KernelPCAOCC
+from replication.baselines.gaussian_process import GaussianProcessOCC
+from replication.baselines.kernel_mean import KernelMean
+from replication.baselines.knfst import KNFST
+from replication.baselines.kpca import KernelPCAOCC
 
 __all__ = ["KNFST", "GaussianProcessOCC", "KernelMean", "KernelPCAOCC"]

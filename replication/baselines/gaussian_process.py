@@ -84,7 +84,7 @@ class GaussianProcessOCC(KernelOneClass):
 
     Examples
     --------
-    >>> from lpsvdd.baselines import GaussianProcessOCC
+    >>> from replication.baselines import GaussianProcessOCC
     >>> detector = GaussianProcessOCC(noise=0.1, gamma=1.0).fit([[0.0], [0.1], [0.2]])
     >>> inside, outside = detector.score_samples([[0.1], [3.0]])
     >>> bool(inside > outside)

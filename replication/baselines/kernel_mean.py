@@ -39,7 +39,7 @@ class KernelMean(KernelOneClass):
 
     Examples
     --------
-    >>> from lpsvdd.baselines import KernelMean
+    >>> from replication.baselines import KernelMean
     >>> KernelMean(kernel="linear").fit([[0.0], [2.0]]).score_samples([[1.0], [4.0]]).tolist()
     [-0.0, -9.0]
     """
