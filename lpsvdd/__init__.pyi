@@ -1,6 +1,5 @@
 from .conformal import ConformalDetector
 from .estimators import LpSVDD
-from .openset import OpenSetClassifier
 from .persistence import load_model, save
 from .selection import LpSVDDCV
 from .solver import Solution, solve, solve_path
@@ -10,7 +9,6 @@ __all__ = [
     "ConformalDetector",
     "LpSVDD",
     "LpSVDDCV",
-    "OpenSetClassifier",
     "Solution",
     "load_model",
     "save",

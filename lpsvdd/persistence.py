@@ -34,7 +34,6 @@ from lpsvdd._atomic import whole_file
 OUR_TYPES = (
     "lpsvdd.conformal.ConformalDetector",
     "lpsvdd.estimators.LpSVDD",
-    "lpsvdd.openset.OpenSetClassifier",
     "lpsvdd.preprocessing.Indicators",
     "lpsvdd.preprocessing.PositiveImputer",
     "lpsvdd.preprocessing.PositiveScaler",

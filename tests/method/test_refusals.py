@@ -14,11 +14,11 @@ from lpsvdd import LpSVDD, LpSVDDCV, bounds, solve
 from lpsvdd.bounds import error_bound, rejection_risk, rejection_risk_of, sample_size
 from lpsvdd.conformal import ConformalDetector
 from lpsvdd.explain import explain, nearest_support_vectors
-from lpsvdd.openset import OpenSetClassifier
 from lpsvdd.preprocessing import PositiveImputer, PositiveScaler
 from lpsvdd.reference import solve_dual, solve_primal
 from lpsvdd.solver import certify
 from replication.baselines import KNFST, GaussianProcessOCC, KernelMean, KernelPCAOCC
+from replication.openset import OpenSetClassifier
 from replication.weights import density, global_local, position, sample_weights
 
 RNG = np.random.default_rng(1)

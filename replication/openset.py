@@ -72,7 +72,7 @@ class OpenSetClassifier(KernelInput, ClassifierMixin, BaseEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from lpsvdd.openset import OpenSetClassifier
+    >>> from replication.openset import OpenSetClassifier
     >>> rng = np.random.default_rng(0)
     >>> X = np.vstack([rng.normal(0, 1, (60, 2)), rng.normal(8, 1, (60, 2))])
     >>> y = np.repeat(["left", "right"], 60)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
-from lpsvdd.openset import OpenSetClassifier
 from lpsvdd.solver import solve
+from replication.openset import OpenSetClassifier
 
 CENTRES = np.array([[0.0, 0.0], [10.0, 0.0], [0.0, 10.0]])
 X, Y = make_blobs([90, 60, 30], centers=CENTRES, random_state=0)
