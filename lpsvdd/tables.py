@@ -1,4 +1,4 @@
-"""Tables as pandas reads them, every cell as text: files, standard input, catalogue.
+"""Tables as pandas reads them, every cell as text: files and standard input.
 
 A table has a header and rows, counted from 1 below it. Separator, decimal sign and encoding are
 found from the first megabyte; a file is read in blocks and may be larger than the memory. Cells
@@ -46,10 +46,9 @@ class Table:
 
 @contextmanager
 def open_table(source: str) -> Iterator[Table]:
-    """The table of a file, of standard input ("-") or of the catalogue."""
+    """The table of a file or of standard input ("-")."""
     if source != "-" and not Path(source).exists():
-        yield _catalogue(source)
-        return
+        raise ValueError(f"there is no file {source}: name a CSV file, or - for standard input")
     with ExitStack() as stack:
         name = "standard input" if source == "-" else Path(source).name
         raw = sys.stdin.buffer if source == "-" else stack.enter_context(open(source, "rb"))
@@ -192,22 +191,3 @@ def _decimal(cells: Iterator[str]) -> str:
         if (sign := re.fullmatch(r"\s*[+-]?\d*([.,])\d+(?:[eE][+-]?\d+)?\s*", cell))
     }
     return "," if signs == {","} else "."
-
-
-def _catalogue(source: str) -> Table:
-    import pandas as pd
-
-    from lpsvdd import datasets
-
-    try:
-        datasets.find(source)
-    except KeyError:
-        raise ValueError(
-            f"there is no file {source} and no data set of that name; "
-            "the data sets are shown by: lpsvdd data list"
-        ) from None
-    data = datasets.load(source)
-    frame = pd.DataFrame(data.X, columns=list(data.feature_names)).assign(**{"+1 or -1": data.y})
-    text = frame.astype(object).where(frame.notna(), "").map(str).astype(object)
-    blocks = (text[i : i + BLOCK] for i in range(0, len(text), BLOCK))
-    return Table(f"{data.id} {data.name}", list(text), blocks, label="+1 or -1")

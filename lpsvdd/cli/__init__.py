@@ -1,4 +1,4 @@
-"""Command line ``lpsvdd``: fit, score, tune, bound and data, a module each.
+"""Command line ``lpsvdd``: fit, score, tune and bound, a module each.
 
 Commands import what they run inside, so that ``lpsvdd --help`` answers at once.
 """
@@ -27,7 +27,6 @@ def build() -> typer.Typer:
     app.callback()(_options)
     for name in ("bound", "fit", "score", "tune"):
         add_command(app, getattr(import_module(f"lpsvdd.cli.{name}"), name))
-    app.add_typer(import_module("lpsvdd.cli.data").app, name="data")
     return app
 
 

@@ -7,8 +7,8 @@ import pytest
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import Normalizer, StandardScaler
 
-from lpsvdd.datasets import load
 from lpsvdd.preprocessing import Indicators, PositiveImputer, PositiveScaler, UnitNorm
+from replication.datasets import load
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(3.0, 2.0, size=(40, 5))

@@ -12,12 +12,11 @@ from lpsvdd import (
     LpSVDDCV,
     bounds,
     conformal,
-    datasets,
     reference,
     solve,
     solve_path,
 )
-from replication import baselines, weights
+from replication import baselines, datasets, weights
 
 KEYWORDS = {
     LpSVDD: ["p", "C", "C_neg", "nu", "kernel", "gamma", "degree", "coef0", "surface",

@@ -10,11 +10,10 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
-from lpsvdd import datasets
 from lpsvdd.estimators import LpSVDD
 from lpsvdd.kernels import half_mean_distance, kernel_diagonal, kernel_matrix, rbf_gamma
 from lpsvdd.preprocessing import preprocessor
-from replication import weights
+from replication import datasets, weights
 from replication.baselines import KNFST, GaussianProcessOCC, KernelMean, KernelPCAOCC
 from replication.methods import METHODS, WEIGHTINGS, SplitKernels, grid, paths
 from replication.paper import COSTS, EXPONENTS, METHOD_NAMES

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpsvdd.datasets.generate import waveform
-from lpsvdd.datasets.read import Table, array_sha256, file_sha256, read_csv, read_images
-from lpsvdd.datasets.records import RECORDS, Record, find
-from lpsvdd.datasets.user import checksum_file, user_file, user_folder, validate
+from replication.datasets.generate import waveform
+from replication.datasets.read import Table, array_sha256, file_sha256, read_csv, read_images
+from replication.datasets.records import RECORDS, Record, find
+from replication.datasets.user import checksum_file, user_file, user_folder, validate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,8 +58,8 @@ class Dataset:
 
 
 def tables_folder() -> Path:
-    """Folder of the tables inside the installed package."""
-    with as_file(files("lpsvdd.datasets") / "tables") as folder:
+    """Folder of the tables that come with the replication."""
+    with as_file(files("replication.datasets") / "tables") as folder:
         return Path(folder)
 
 
@@ -91,13 +91,14 @@ def _read_user(record: Record) -> Table:
         raise MissingDataError(
             f"{record.id} ({record.name}) may not be redistributed and was not found in "
             f"{user_folder()}. It comes from: {record.source} Once you have it as a CSV file with "
-            f"the class in the last column, register it with: lpsvdd data add {record.id} FILE"
+            "the class in the last column, register it with: python -m replication data add "
+            f"{record.id} FILE"
         )
     note = checksum_file(path)
     if not note.is_file():
         raise CorruptedTableError(
             f"{record.id} ({record.name}): {path} was not registered; "
-            f"run: lpsvdd data add {record.id} {path}"
+            f"run: python -m replication data add {record.id} {path}"
         )
     _compare(record, str(path), file_sha256(path), note.read_text(encoding="ascii").strip())
     table = read_csv(path)
@@ -129,7 +130,7 @@ def load(name: str, *, target: str | None = None) -> Dataset:
 
     Examples
     --------
-    >>> from lpsvdd.datasets import load
+    >>> from replication.datasets import load
     >>> wine = load("wine")
     >>> wine.X.shape, int((wine.y == 1).sum())
     ((178, 13), 71)

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lpsvdd import datasets
-from lpsvdd.datasets import loader
-from lpsvdd.datasets.generate import CENTRES, triangle, waveform
-from lpsvdd.datasets.read import array_sha256, file_sha256, read_csv
+from replication import datasets
+from replication.datasets import loader
+from replication.datasets.generate import CENTRES, triangle, waveform
+from replication.datasets.read import array_sha256, file_sha256, read_csv
 from replication.paper import SIZES as PAPER
 
 TARGETS = dict(zip(PAPER, (
@@ -73,7 +73,7 @@ def test_load_agrees_with_the_paper_and_every_name_finds_its_record(key, user_da
     if key in SUPPLIED:
         with pytest.raises(datasets.MissingDataError) as caught:
             datasets.load(key)
-        for words in (f"lpsvdd data add {key} FILE", str(user_data), record.source):
+        for words in (f"python -m replication data add {key} FILE", str(user_data), record.source):
             assert words in str(caught.value)
         return
     data = datasets.load(key)
@@ -221,7 +221,7 @@ def test_a_changed_file_of_the_user_and_one_put_there_by_hand_are_refused(pump, 
     for path in user_data.iterdir():
         path.unlink()
     (user_data / "delft-pump.csv").write_bytes(pump.read_bytes())
-    with pytest.raises(datasets.CorruptedTableError, match="lpsvdd data add D5"):
+    with pytest.raises(datasets.CorruptedTableError, match="python -m replication data add D5"):
         datasets.load("D5")
 
 
@@ -238,7 +238,7 @@ def test_rebuild_script_reproduces_two_tables(root, tmp_path):
 
 def test_add_does_not_unpack_a_bomb(tmp_path, user_data, monkeypatch):
     """Three megabytes that unpack to three gigabytes are read up to a limit, and refused."""
-    monkeypatch.setattr("lpsvdd.datasets.read.LARGEST", 1_000_000)
+    monkeypatch.setattr("replication.datasets.read.LARGEST", 1_000_000)
     bomb = tmp_path / "bomb.csv.gz"
     with gzip.open(bomb, "wb") as handle:
         for _ in range(50):

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from lpsvdd._atomic import whole_file
-from lpsvdd.datasets.read import Table, file_sha256, read_csv
-from lpsvdd.datasets.records import Record, find
+from replication.datasets.read import Table, file_sha256, read_csv
+from replication.datasets.records import Record, find
 
 
 def user_folder() -> Path:
@@ -60,11 +60,12 @@ def add(name: str, file: str | Path) -> Path:
     """Check a file against the record of a set that users supply, then copy it into their folder.
 
     The file is CSV, plain or gzip-compressed: features, then the class in the last column; a header
-    line is optional. The answer is the copy that :func:`lpsvdd.datasets.load` reads from now on.
+    line is optional. The answer is the copy that :func:`replication.datasets.load` reads from now
+    on.
     """
     record = find(name)
     if record.kind != "user":
-        raise ValueError(f"{record.id} ({record.name}) comes with the package: nothing to add")
+        raise ValueError(f"{record.id} ({record.name}) comes with the replication: nothing to add")
     file = Path(file).expanduser()
     if not file.is_file():
         raise FileNotFoundError(f"no such file: {file}")

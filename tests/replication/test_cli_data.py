@@ -1,37 +1,29 @@
-"""``lpsvdd data``: what each command prints and its exit status."""
+"""``python -m replication data``: what each command prints and its exit status."""
 
 from __future__ import annotations
 
 import pytest
 from typer.testing import CliRunner
 
-from lpsvdd.cli import build
-from lpsvdd.datasets import RECORDS, find, loader
+from replication.cli import build
+from replication.datasets import RECORDS, find, loader
 
 
 @pytest.fixture
 def data():
-    """Run ``lpsvdd data …`` in this process."""
+    """Run ``python -m replication data …`` in this process."""
     app = build()
     return lambda *words: CliRunner().invoke(app, ["data", *map(str, words)])
 
 
-def test_list_and_show(data):
+def test_data_list_prints_one_line_per_set(data):
     lines = data("list").stdout.splitlines()
     assert len(lines) == 1 + len(RECORDS)
     assert lines[7].split()[:6] == ["D7", "wine", "2", "178", "71", "13"]
-    for name in ("D5", "delft-pump"):
-        result = data("show", name)
-        assert result.exit_code == 0
-        found = dict(line.split(None, 1) for line in result.stdout.splitlines() if " " in line)
-        assert (found["n"], found["positives"], found["dim"]) == ("500", "133", "64")
-        assert find("D5").source in result.stdout
-    result = data("show", "D21")
-    assert result.exit_code == 1 and "unknown data set 'D21'" in result.stderr
-    assert all(command in data("--help").stdout for command in ("list", "show", "check", "add"))
+    assert all(command in data("--help").stdout for command in ("list", "check", "add"))
 
 
-def test_check_counts_and_fails_on_a_damaged_table(data, tmp_path, monkeypatch):
+def test_data_check_counts_and_fails_on_a_damaged_table(data, tmp_path, monkeypatch):
     result = data("check")
     assert result.exit_code == 0
     assert result.stdout.splitlines()[-1] == "18 verified, 2 to be supplied"
@@ -44,11 +36,11 @@ def test_check_counts_and_fails_on_a_damaged_table(data, tmp_path, monkeypatch):
     assert result.stdout.splitlines()[-1] == "17 verified, 2 to be supplied, 1 failed"
 
 
-def test_add_registers_a_file_or_says_why_not(data, tmp_path, user_data):
+def test_data_add_registers_a_file_or_says_why_not(data, tmp_path, user_data):
     source = tmp_path / "pump.csv"
     for name, text, complaint in (
         ("D5", "1,2,3\n", "expected 500"),
-        ("D7", "1,2,3\n", "comes with the package"),
+        ("D7", "1,2,3\n", "comes with the replication"),
         ("D99", "1,2,3\n", "unknown data set"),
         ("D4", None, "no such file"),
     ):

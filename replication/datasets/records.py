@@ -61,7 +61,7 @@ class Record:
 
 
 def _read() -> tuple[Record, ...]:
-    text = (files("lpsvdd.datasets") / "records.toml").read_text(encoding="utf-8")
+    text = (files("replication.datasets") / "records.toml").read_text(encoding="utf-8")
     return tuple(
         Record(id=key, **facts | {"aliases": tuple(facts.get("aliases", ()))})
         for key, facts in tomllib.loads(text).items()

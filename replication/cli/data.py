@@ -1,49 +1,33 @@
-"""``lpsvdd data``: list, show, check and add data sets."""
+"""``python -m replication data``: list, check and add the paper's data sets."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from lpsvdd.cli._errors import sentences
+from replication.cli import sentences
 
-app = typer.Typer(help="The paper's data sets D1–D20.", no_args_is_help=True)
-
-Name = Annotated[str, typer.Argument(metavar="NAME", help="Id or name, e.g. D7 or wine.")]
+app = typer.Typer(help="List, check and add the paper's data sets D1–D20.", no_args_is_help=True)
 
 
 @app.command("list")
 def list_() -> None:
     """List the data sets with target class and size."""
-    from lpsvdd.datasets import RECORDS
+    from replication.datasets import RECORDS
 
     row = "{:<4} {:<15} {:<10} {:>5} {:>9} {:>4}  {}"
     typer.echo(row.format("id", "name", "target", "n", "positives", "dim", "where"))
-    where = {"table": "in the package", "generated": "generated", "user": "to be supplied by you"}
+    where = {"table": "in the checkout", "generated": "generated", "user": "to be supplied by you"}
     for r in RECORDS:
         typer.echo(row.format(r.id, r.name, r.target, r.n, r.positives, r.dim, where[r.kind]))
 
 
 @app.command()
-def show(name: Name) -> None:
-    """Show everything the catalogue knows about one data set."""
-    from lpsvdd.datasets import find
-
-    with sentences():
-        record = find(name)
-    for key, value in asdict(record).items():
-        value = ", ".join(value) if isinstance(value, tuple) else value
-        if value not in (None, ""):
-            typer.echo(f"{key:<10} {value}")
-
-
-@app.command()
 def check() -> None:
     """Compare every data set with its checksum and counts; exit status 1 if one differs."""
-    from lpsvdd.datasets import find, verify
+    from replication.datasets import find, verify
 
     status = verify()
     for key, verdict in status.items():
@@ -59,14 +43,14 @@ def check() -> None:
 
 @app.command()
 def add(
-    name: Name,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Id or name, e.g. D5 or delft-pump.")],
     file: Annotated[
         Path,
         typer.Argument(metavar="FILE", help="CSV, plain or gzipped, the class in the last column."),
     ],
 ) -> None:
-    """Check a file of D4 or D5 against the catalogue and register it for load()."""
-    from lpsvdd import datasets
+    """Compare a file of D4 or D5 with the catalogue and register it for load()."""
+    from replication import datasets
 
     with sentences():
         path = datasets.add(name, file)

@@ -1,13 +1,13 @@
 """The twenty data sets of the paper's Table 1: one record each, loaded by id or by name.
 
 A data set is a matrix X (n × d, float64, missing values NaN) with labels y ∈ {+1, −1}, +1 for the
-target class. Eighteen sets come with the package: seventeen from its tables, the waveforms (D8)
+target class. Eighteen sets come with the replication: seventeen from its tables, the waveforms (D8)
 from a generator. D4 and D5 may not be redistributed and are read from a user data folder.
 """
 
 from __future__ import annotations
 
-from lpsvdd.datasets.loader import (
+from replication.datasets.loader import (
     CorruptedTableError,
     Dataset,
     MissingDataError,
@@ -15,8 +15,8 @@ from lpsvdd.datasets.loader import (
     load,
     verify,
 )
-from lpsvdd.datasets.records import RECORDS, Record, find
-from lpsvdd.datasets.user import add, user_folder
+from replication.datasets.records import RECORDS, Record, find
+from replication.datasets.user import add, user_folder
 
 __all__ = [
     "RECORDS",
