@@ -11,8 +11,6 @@ from pathlib import Path
 
 import numpy as np
 
-LARGEST = 100_000_000  # bytes of a table, unpacked; those of the catalogue have 10 million at most
-
 
 @dataclass(frozen=True)
 class Table:
@@ -43,9 +41,7 @@ def read_rows(path: Path) -> list[list[str]]:
     with open(path, "rb") as handle:
         packed = handle.read(2) == b"\x1f\x8b"
     with gzip.open(path) if packed else open(path, "rb") as stream:
-        raw = stream.read(LARGEST + 1)
-    if len(raw) > LARGEST:
-        raise ValueError(f"{path} is no table of the catalogue: it has more than {LARGEST} bytes")
+        raw = stream.read()
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:

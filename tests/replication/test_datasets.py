@@ -236,21 +236,6 @@ def test_rebuild_script_reproduces_two_tables(root, tmp_path):
         assert file_sha256(path) == datasets.find(record).sha256
 
 
-def test_add_does_not_unpack_a_bomb(tmp_path, user_data, monkeypatch):
-    """Three megabytes that unpack to three gigabytes are read up to a limit, and refused."""
-    monkeypatch.setattr("replication.datasets.read.LARGEST", 1_000_000)
-    bomb = tmp_path / "bomb.csv.gz"
-    with gzip.open(bomb, "wb") as handle:
-        for _ in range(50):
-            handle.write(b"0,1\n" * 250_000)
-    asked = []
-    real = gzip.GzipFile.read
-    monkeypatch.setattr(gzip.GzipFile, "read", lambda self, n=-1: asked.append(n) or real(self, n))
-    with pytest.raises(ValueError, match="it has more than 1000000 bytes"):
-        datasets.add("D5", bomb)
-    assert asked == [1_000_001] and not user_data.exists()
-
-
 def test_user_folder_without_variable(monkeypatch):
     monkeypatch.delenv("LPSVDD_DATA")
     assert datasets.user_folder().name == "lpsvdd"
