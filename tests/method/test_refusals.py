@@ -14,7 +14,6 @@ from lpsvdd import LpSVDD, LpSVDDCV, bounds, solve
 from lpsvdd.bounds import error_bound, rejection_risk, rejection_risk_of, sample_size
 from lpsvdd.conformal import ConformalDetector
 from lpsvdd.explain import explain, nearest_support_vectors
-from lpsvdd.preprocessing import PositiveImputer, PositiveScaler
 from lpsvdd.reference import solve_dual, solve_primal
 from lpsvdd.solver import certify
 from replication.baselines import KNFST, GaussianProcessOCC, KernelMean, KernelPCAOCC
@@ -27,8 +26,6 @@ Y = np.repeat([1, -1], [8, 4])
 K = X @ X.T
 HOLE = np.where(np.arange(12)[:, None] == 5, np.nan, X)
 INDEFINITE = np.array([[1.0, 2.0], [2.0, 1.0]])
-GAPS = X.copy()
-GAPS[:8, 2] = np.nan
 CLASSES = np.arange(12) % 3
 FITTED = LpSVDD(C=0.5, gamma=0.3).fit(X)
 MOVED = LpSVDD(C=0.5, gamma=0.3, contamination=0.1).fit(X)
@@ -95,10 +92,6 @@ SAMPLES = [
     (fit(LpSVDD, X, None, np.ones(4), **MANY), "sample_weight"),
     (fit(LpSVDDCV, csr_matrix(X)), "sparse.*sparse_output=False"),
     (lambda: ConformalDetector(LpSVDDCV()).fit(csr_matrix(X)), "sparse.*sparse_output=False"),
-    (fit(PositiveScaler, X, -np.ones(12)), "no positive label"),
-    (fit(PositiveScaler, X, np.ones(3)), "inconsistent numbers of samples"),
-    (fit(PositiveScaler, GAPS), "NaN"),
-    (fit(PositiveImputer, GAPS, Y), r"no positive row has a value of feature\(s\) \[2\]"),
 ]
 PARAMETERS = [
     *case(LpSVDD, r"\bp\b", *({"p": p} for p in (0.5, np.inf, np.nan, "2"))),
@@ -147,7 +140,6 @@ PARAMETERS = [
     *case(GaussianProcessOCC, "must", {"criterion": "median"}, {"noise": 0.0}),
     *case(KernelPCAOCC, "must", *({"n_components": q} for q in (-1, 1.5, True, None))),
     *case(KNFST, "must", {"variant": "D"}, {"ridge": -1.0}, {"tol": 1.0}),
-    *case(PositiveImputer, "strategy must be", {"strategy": "mode"}),
     *call(FITTED.rethreshold, "quantile", {}, {"quantile": 0.1, "false_alarm_rate": 0.1},
           {"quantile": 1.0}, X=X),
     *call(FITTED.rethreshold, "false_alarm_rate", {"false_alarm_rate": -0.1}, X=X),

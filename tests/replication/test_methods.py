@@ -12,11 +12,11 @@ from sklearn.svm import SVC
 
 from lpsvdd.estimators import LpSVDD
 from lpsvdd.kernels import half_mean_distance, kernel_diagonal, kernel_matrix, rbf_gamma
-from lpsvdd.preprocessing import preprocessor
 from replication import datasets, weights
 from replication.baselines import KNFST, GaussianProcessOCC, KernelMean, KernelPCAOCC
 from replication.methods import METHODS, WEIGHTINGS, SplitKernels, grid, paths
 from replication.paper import COSTS, EXPONENTS, METHOD_NAMES
+from replication.preprocessing import preprocessor
 from replication.printed import printed_auc
 from replication.protocol import CERTIFIED_RESOLUTION, Task
 from replication.trial import judge, prepare

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import Normalizer, StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
 
-from lpsvdd.preprocessing import Indicators, PositiveImputer, PositiveScaler, UnitNorm
 from replication.datasets import load
+from replication.preprocessing import PositiveImputer, PositiveScaler, UnitNorm
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(3.0, 2.0, size=(40, 5))
@@ -55,14 +56,21 @@ def test_constant_imputation_is_the_circulated_convention():
     assert (filled[np.isnan(data.X)] == -1).all()
 
 
-def test_indicators_put_an_unknown_category_as_far_as_another_one():
-    X = np.array([["a", "u"], ["b", "u"], ["c", "v"]], dtype=object)
-    known = Indicators().fit(X)
-    Z = known.transform(X)
-    assert Z.shape == (3, 3 + 2 + 2) and not Z[:, 5:].any()
-    far = known.transform(np.array([["z", "u"], [None, "v"], ["z", "z"]], dtype=object))
-    np.testing.assert_array_equal(((far[:1] - Z) ** 2).sum(axis=1), [2, 2, 4])
-    np.testing.assert_array_equal(far[:, 5:], [[1, 0], [1, 0], [1, 1]])
-    np.testing.assert_array_equal(known.origin(), [0, 0, 0, 1, 1, 0, 1])
-    names = ["x0_a", "x0_b", "x0_c", "x1_u", "x1_v", "x0_unknown", "x1_unknown"]
-    assert known.get_feature_names_out().tolist() == names
+@pytest.mark.parametrize("transformer", [PositiveScaler(), UnitNorm(), PositiveImputer()])
+def test_transformers_pass_the_checks_of_scikit_learn(transformer):
+    check_estimator(transformer)
+
+
+@pytest.mark.parametrize(
+    ("transformer", "rows", "labels", "message"),
+    [
+        (PositiveScaler(), X, -np.ones(40), "no positive label"),
+        (PositiveScaler(), X, np.ones(3), "inconsistent numbers of samples"),
+        (PositiveScaler(), [[np.nan], [1.0]], None, "NaN"),
+        (PositiveImputer(), [[np.nan], [1.0]], [1, -1], r"no positive row has a value of feature"),
+        (PositiveImputer("mode"), X, Y, "strategy must be"),
+    ],
+)
+def test_transformers_refuse_what_they_cannot_learn_from(transformer, rows, labels, message):
+    with pytest.raises(ValueError, match=message):
+        transformer.fit(rows, labels)

@@ -18,7 +18,6 @@ from typing import Self
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -155,58 +154,6 @@ class UnitNorm(_PositiveTransformer):
         return tags
 
 
-class Indicators(TransformerMixin, BaseEstimator):
-    r"""Categories as indicators 0 and 1, with one more a column for "not met in training".
-
-    Two rows of different categories are at squared distance 2 in that column, the mean squared
-    distance in a standardised one. A value that was not met is at squared distance 2 from every
-    training row too; without an indicator of its own it would be at 1, and look more normal than
-    a known category does. With targets only and a Gaussian or linear kernel its score is therefore
-    at most that of any known category. Missing values are such values.
-
-    Attributes
-    ----------
-    encoder_ : OneHotEncoder
-        Of the known categories, whose indicators come first.
-    """
-
-    def fit(self, X, y=None) -> Self:
-        """Learn the categories of each column."""
-        self.encoder_ = OneHotEncoder(handle_unknown="ignore", sparse_output=False).fit(X)
-        self.n_features_in_ = self.encoder_.n_features_in_
-        if hasattr(self.encoder_, "feature_names_in_"):
-            self.feature_names_in_ = self.encoder_.feature_names_in_
-        return self
-
-    def transform(self, X) -> np.ndarray:
-        """Indicators of the known categories, then one a column for an unknown one."""
-        check_is_fitted(self)
-        known = np.asarray(self.encoder_.transform(X))
-        return np.hstack([known, 1.0 - known @ self.sums()])
-
-    def origin(self) -> np.ndarray:
-        """For each indicator the position of its column."""
-        sizes = [len(values) for values in self.encoder_.categories_]
-        columns = np.arange(len(sizes))
-        return np.concatenate([np.repeat(columns, sizes), columns])
-
-    def sums(self) -> np.ndarray:
-        """The matrix that adds up the indicators of the known categories, column by column."""
-        return np.eye(self.n_features_in_)[self.origin()[: -self.n_features_in_]]
-
-    def get_feature_names_out(self, input_features=None) -> np.ndarray:
-        """``column_value``, then ``column_unknown``."""
-        known = self.encoder_.get_feature_names_out(input_features)
-        given = getattr(self, "feature_names_in_", input_features)
-        columns = [f"x{j}" for j in range(self.n_features_in_)] if given is None else given
-        return np.array([*known, *(f"{name}_unknown" for name in columns)], dtype=object)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = tags.input_tags.string = tags.input_tags.allow_nan = True
-        return tags
-
-
 def preprocessor(
     *, impute: str | None = "mean", standardise: bool = True, unit_norm: bool = True
 ) -> Pipeline:
@@ -214,7 +161,7 @@ def preprocessor(
 
     Examples
     --------
-    >>> from lpsvdd.preprocessing import preprocessor
+    >>> from replication.preprocessing import preprocessor
     >>> rows = [[0.0, 1.0], [2.0, 3.0], [9.0, 9.0]]
     >>> scaled = preprocessor(unit_norm=False).fit(rows, [1, 1, -1]).transform(rows)
     >>> scaled[:2].tolist()  # mean and deviation are those of the positives
@@ -239,7 +186,7 @@ def shared_rows(train, test) -> np.ndarray:
 
     Examples
     --------
-    >>> from lpsvdd.preprocessing import shared_rows
+    >>> from replication.preprocessing import shared_rows
     >>> shared_rows([[1.0, 2.0], [3.0, 4.0]], [[3.0, 4.0], [3.0, 5.0]]).tolist()
     [True, False]
     """
