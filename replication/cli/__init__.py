@@ -11,7 +11,7 @@ from typing import Any
 
 import typer
 
-from lpsvdd.cli import _errors
+from replication.cli import _errors
 
 
 def build() -> typer.Typer:
