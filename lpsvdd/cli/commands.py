@@ -90,7 +90,9 @@ def _detector(options: Namespace) -> Any:
     if options.trim and not options.tune:
         raise ValueError("--trim needs --tune")
     if options.tune:
-        return LpSVDDCV(p=options.p, nus=[options.nu], trim=options.trim, random_state=0)
+        shown = int(sys.stderr.isatty() and not options.quiet)
+        given = {"p": options.p, "nus": [options.nu], "trim": options.trim}
+        return LpSVDDCV(**given, random_state=0, verbose=shown)
     width = "quarter-mean-distance" if options.gamma is None else options.gamma
     return LpSVDD(p=options.p, nu=options.nu, gamma=width)
 
