@@ -18,12 +18,12 @@ def whole_file(path: str | Path) -> Iterator[BinaryIO]:
     permissions, a symbolic link stays one, and a device (``/dev/stdout``) is written to.
     """
     final = Path(os.path.realpath(path))
-    if final.exists() and not final.is_file() and not final.is_dir():
-        with open(final, "wb") as handle:
+    if Path(path).is_dir():
+        raise IsADirectoryError(f"{path} is a folder")
+    if Path(path).exists() and not Path(path).is_file():
+        with open(path, "wb") as handle:
             yield handle
         return
-    if final.is_dir():
-        raise IsADirectoryError(f"{final} is a folder")
     temporary = final.with_name(f".{final.name[:150]}.{secrets.token_hex(8)}.tmp")
     try:
         with open(temporary, "xb") as handle:

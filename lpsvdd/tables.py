@@ -52,7 +52,7 @@ class ColumnRoles:
 def read_table(source: str, *, sep: str | None = None, decimal: str = ".") -> pd.DataFrame:
     """Return a table from a CSV, TSV, Excel or parquet file, or from standard input ("-")."""
     name, suffixes = Path(source).name, Path(source.lower()).suffixes
-    sep = sep or ("\t" if ".tsv" in suffixes else ",")
+    sep = (sep or ("\t" if ".tsv" in suffixes else ",")).replace("\\t", "\t")
     file: Any = sys.stdin.buffer if source == "-" else source
     try:
         with warnings.catch_warnings():

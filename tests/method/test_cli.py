@@ -116,7 +116,7 @@ def test_fit_rate_comes_from_five_folds_with_an_exact_interval(folder, frame, ru
 
 def test_fit_with_more_rows_asked_for_than_given_warns(folder, tmp_path, run):
     out, _ = run("fit", folder / "plain.csv", *LABEL, "--nu", 0.02)
-    assert "48 normal rows are too few for --nu 0.02: it needs 50" in out
+    assert "48 normal rows are too few for --nu 0.02: below 50" in out
     assert "too few" not in run("fit", folder / "plain.csv", *LABEL, "--nu", 0.021)[0]
     pd.DataFrame({"a": [1.0, 2.0, 4.0]}).to_csv(tmp_path / "d.csv", index=False)
     assert "too few rows to say" in run("fit", tmp_path / "d.csv")[0]
@@ -163,8 +163,8 @@ def test_score_auc_is_that_of_rows_that_are_not_in_training(folder, frame, tmp_p
     err = run("score", tmp_path / "m.lpsvdd", tmp_path / "all.csv")[1]
     seen = int((table["y"][:100] == 1).sum())
     shown = lines_of(err)
-    assert shown["in training"].startswith(f"{seen} rows")
-    assert shown["AUC"].endswith(f"on {200 - seen} rows that are not in training")
+    assert shown["in training"].startswith(f"at least {seen} rows")
+    assert shown["AUC"].endswith(f"on {200 - seen} rows that the model does not keep")
     scores = load_model(tmp_path / "m.lpsvdd").score_samples(table)
     new = ~((table["y"] == 1) & (table.index < 100))
     expected = roc_auc_score(table["y"][new], scores[new])
@@ -374,6 +374,7 @@ def test_workbooks_and_parquet_files_are_tables_or_say_what_is_needed(frame, tmp
         (("fit", "d.csv", *LABEL, "--model", "d.csv"), "--model d.csv is an input as well"),
         (("fit", "d.csv", *LABEL, "--model", "x", "--output", "./x"), "is --model as well"),
         (("fit", "d.csv", *LABEL, "--model", "no/m"), "No such file or directory"),
+        (("score", "m.lpsvdd", "row.csv", "--id", "row"), "has a column row of its own"),
         (("score", "d.csv", "d.csv"), "d.csv is not a model file"),
         (("score", "m.lpsvdd", "ab.csv"), "there is no column u, v, city: the table has a, b"),
         (("score", "m.lpsvdd", "d.csv", "--output", "m.lpsvdd"), "is an input as well"),
@@ -388,6 +389,7 @@ def test_wrong_words_get_a_sentence_and_change_no_file(
     monkeypatch.chdir(tmp_path)
     for name in ("d.csv", "m.lpsvdd"):
         (tmp_path / name).write_bytes((folder / name).read_bytes())
+    (tmp_path / "row.csv").write_text("u,v,city,row\n1,2,Bonn,3\n")
     (tmp_path / "ab.csv").write_text("a,b\n1,2\n3,5\n")
     save(LpSVDD().fit(np.eye(2)), tmp_path / "array.lpsvdd")
     before = {name: (tmp_path / name).read_bytes() for name in os.listdir(tmp_path)}
