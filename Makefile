@@ -110,7 +110,7 @@ codecheck: $(READY) ## Make a part of the results again, compare, print a certif
 	$(RUN) -m replication codecheck
 
 data: $(READY) ## Verify the data sets against their checksums
-	$(RUN) -m lpsvdd.cli data check
+	$(RUN) -m replication data check
 
 clean: ## Remove what was built; .venv stays
 	rm -rf _build book.pdf book/notebooks/*.ipynb book/figures .pytest_cache .ruff_cache .mypy_cache .hypothesis

@@ -29,7 +29,7 @@ as those of the exact solvers do: then **the contributions sum to the score**. T
 negative; the most negative columns are those in which the row is far from the centre.
 
 In a pipeline contributions belong to the columns that enter it: one-hot indicators are added up,
-scaling changes nothing. Behind :class:`~lpsvdd.preprocessing.UnitNorm` a contribution is that of a
+scaling changes nothing. Behind rows scaled to unit norm a contribution is that of a
 coordinate of the scaled row. Behind a step that mixes columns, such as PCA, it belongs to the
 columns that come out of it.
 """

@@ -15,11 +15,11 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from lpsvdd.datasets import RECORDS
 from lpsvdd.plots import use_style
 from replication import paper, table_sets
 from replication.about import ROOT, about, full_name
 from replication.claims import Claim, judge, of_substance, read_ledger, says
+from replication.datasets import RECORDS
 from replication.figures import svg
 from replication.findings import VERDICTS, Stored, all_findings
 from replication.printed import printed_matrix

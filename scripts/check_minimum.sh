@@ -19,6 +19,12 @@ cat "$folder/lowest.txt"
 # Whatever else a resolver brings (click, for one) is the newest: that is what users get.
 export PYTHONPATH=$PWD
 "$folder/venv/bin/python" -m lpsvdd.cli fit --help > /dev/null
-"$folder/venv/bin/python" -m lpsvdd.cli fit wine --nu 0.1 --p 1.5
+"$folder/venv/bin/python" - > "$folder/wine.csv" <<'PYTHON'
+from sklearn.datasets import load_wine
+
+wine = load_wine(as_frame=True)
+print(wine.data[wine.target == 1].to_csv(index=False), end="")
+PYTHON
+"$folder/venv/bin/python" -m lpsvdd.cli fit "$folder/wine.csv" --nu 0.1 --p 1.5
 "$folder/venv/bin/python" -m pytest -q -p no:cacheprovider \
     "${@:-tests/method/test_persistence.py}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 import time
 from copy import copy
 from numbers import Integral, Real
@@ -63,7 +64,7 @@ class LpSVDDCV(OutlierMixin, BaseEstimator):
     n_jobs : int or None
         Fits at the same time, in threads. None means 1.
     verbose : int, default=0
-        1 shows a progress bar.
+        1 shows on standard error how many fits are done.
 
     Attributes
     ----------
@@ -252,12 +253,12 @@ class LpSVDDCV(OutlierMixin, BaseEstimator):
         run = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
             delayed(_judge_one)(candidates[i], folds[j], criterion) for i, j in jobs
         )
-        if self.verbose:
-            from tqdm.auto import tqdm
-
-            run = tqdm(run, total=len(jobs), desc="LpSVDDCV", unit="fit")
-        for (i, j), values in zip(jobs, run, strict=True):
+        for k, ((i, j), values) in enumerate(zip(jobs, run, strict=True), 1):
             found[i, j] = values
+            if self.verbose:
+                print(f"\rLpSVDDCV: {k} of {len(jobs)} fits", end="", file=sys.stderr, flush=True)
+        if self.verbose and jobs:
+            print(file=sys.stderr)
         return found
 
     def _set_results(self, candidates: list[dict], found: np.ndarray) -> None:

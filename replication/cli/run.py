@@ -108,7 +108,7 @@ def run(
     python -m replication run --dataset D7 --setting pure,
     python -m replication run --dataset my.csv --target normal --method my_module:MyDetector.
     """
-    from lpsvdd import datasets
+    from replication import datasets
     from replication import experiment as experiments
     from replication.protocol import Options
     from replication.runner import make_backend
@@ -293,7 +293,7 @@ def tables(
     dataset: Annotated[Several, Option(help="Only this data set; may be repeated.")] = None,
 ) -> None:
     """Show the committed results in the paper's layout, beside the printed values."""
-    from lpsvdd import datasets
+    from replication import datasets
     from replication import tables as layout
     from replication.results import read
 

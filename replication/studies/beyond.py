@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from lpsvdd.openset import OpenSetClassifier
 from lpsvdd.plots import fraction
 from replication.methods import ScoredCell, SplitKernels, grid, kernel_weights
 from replication.methods.paths import svdd_path
+from replication.openset import OpenSetClassifier
 from replication.protocol import Options, auc, split, trial_seed
 from replication.store import Row
 from replication.studies.study import Named, VariantTask, contestant_rows, study, variants

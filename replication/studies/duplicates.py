@@ -10,8 +10,8 @@ from sklearn.ensemble import IsolationForest
 from sklearn.svm import OneClassSVM
 
 from lpsvdd import LpSVDD, LpSVDDCV
-from lpsvdd.preprocessing import shared_rows
 from replication import anomaly_sets
+from replication.preprocessing import shared_rows
 from replication.protocol import auc, trial_seed
 from replication.store import Row
 from replication.studies.study import study

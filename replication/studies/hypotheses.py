@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 from scipy.spatial.distance import cdist
 
-from lpsvdd.datasets.generate import CENTRES, waveform
 from lpsvdd.solver import solve_path
+from replication.datasets.generate import CENTRES, waveform
 from replication.experiment import all_datasets, paper_methods
 from replication.methods import METHODS, ScoredCell, SplitKernels
 from replication.methods.paths import centre_cell, svdd_path

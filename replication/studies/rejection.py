@@ -25,9 +25,10 @@ import numpy as np
 import pandas as pd
 from scipy.stats import ncx2, norm, t
 
-from lpsvdd import LpSVDD, weights
+from lpsvdd import LpSVDD
 from lpsvdd.bounds import cost_for_rate, determining_points, rejection_risk
 from lpsvdd.kernels import half_mean_distance, kernel_matrix, rbf_gamma, squared_distances
+from replication import weights
 from replication.store import Row
 from replication.studies.study import Named, as_rows, study
 

@@ -19,11 +19,10 @@ import pandas as pd
 from scipy.stats import beta as beta_distribution
 from tqdm import tqdm
 
-from lpsvdd import datasets
 from lpsvdd.bounds import bound_of, determining_points
 from lpsvdd.kernels import half_mean_distance, rbf_gamma
-from lpsvdd.preprocessing import preprocessor
-from replication import paper
+from replication import datasets, paper
+from replication.preprocessing import preprocessor
 from replication.protocol import Task
 from replication.store import Row
 from replication.studies.rejection import (

@@ -29,14 +29,14 @@ from sklearn.neighbors import KernelDensity, LocalOutlierFactor, NearestNeighbor
 from sklearn.svm import OneClassSVM
 
 from lpsvdd import ConformalDetector, LpSVDD, LpSVDDCV
-from lpsvdd.baselines import KernelMean
 from lpsvdd.kernels import half_mean_distance, kernel_matrix, rbf_gamma, resolve_gamma
-from lpsvdd.preprocessing import shared_rows
 from lpsvdd.selection import CRITERIA, KINDS, Fold
 from lpsvdd.selection._folds import FoldModel, likelihood
 from lpsvdd.selection._folds import auc as share_above
 from lpsvdd.selection._search import WIDTHS
 from replication import table_sets
+from replication.baselines import KernelMean
+from replication.preprocessing import shared_rows
 from replication.protocol import auc, trial_seed
 from replication.results import read
 from replication.store import Row

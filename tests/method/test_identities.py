@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from lpsvdd.baselines import KNFST, GaussianProcessOCC, KernelMean, KernelPCAOCC
 from lpsvdd.kernels import kernel_matrix
 from lpsvdd.solver import solve
+from replication.baselines import KNFST, GaussianProcessOCC, KernelMean, KernelPCAOCC
 
 RNG = np.random.default_rng(11)
 X = RNG.normal(size=(24, 3))

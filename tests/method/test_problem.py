@@ -109,6 +109,3 @@ def test_solutions_carry_their_tilt_from_the_mean_to_the_hard_ball():
         assert tilts == pytest.approx([n * found.alpha @ found.alpha - 1 for found in path])
         assert 0.0 <= tilts[0] < 1e-6 < tilts[1] < tilts[2]
     assert solve(K, p=1.0, c=0.5 / n).tilt == 0.0  # no alpha fits into the box: R2 = 0, the mean
-    kept = solve(K, p=2.0, c=1e-3, radius="nonnegative")
-    assert kept.status == "radius-zero"
-    assert kept.tilt == pytest.approx(n * kept.alpha @ kept.alpha - 1)

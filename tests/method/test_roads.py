@@ -23,9 +23,9 @@ from sklearn.exceptions import ConvergenceWarning
 from lpsvdd import LpSVDD, _training, solve, solve_path
 from lpsvdd.kernels import MANY, half_mean_distance, kernel_matrix
 from lpsvdd.solver import Gram, Rows, active, certify, memory
-from lpsvdd.weights import global_local
 from replication.protocol import Task
 from replication.trial import prepare
+from replication.weights import global_local
 
 EXPONENTS = (1.0, 1.05, 1.2, 2.0, 5.0, 20.0)
 ROADS = ("dense", "working-set", "landmarks")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import pytest
 
-from lpsvdd import LpSVDD, WeightedLpSVDD
+from lpsvdd import LpSVDD
+from replication import weights
 from replication.protocol import Options, split
 from replication.studies import STUDIES, beyond
 from replication.trial import load_split_data
@@ -33,9 +32,9 @@ def test_cells_are_those_of_the_estimator(p: float) -> None:
     for weighting in ("none", "position"):  # the other two need the inputs, which K does not hold
         cell = beyond.weighted_cells(kernels, weighting, p)[2]
         options = {"p": p, "kernel": "precomputed", "contamination": 0.1} | cell.params
-        weighted = partial(WeightedLpSVDD, weighting="position")
-        model = (LpSVDD if weighting == "none" else weighted)(**options)
-        scores = model.fit(kernels.K).score_samples(kernels.K_eval)
+        weight = None if weighting == "none" else weights.position(kernels.K)
+        model = LpSVDD(**options).fit(kernels.K, sample_weight=weight)
+        scores = model.score_samples(kernels.K_eval)
         np.testing.assert_allclose(cell.scores, scores, atol=1e-4)
     cells = [beyond.weighted_cells(kernels, one, p)[2].scores for one in beyond.WEIGHTINGS]
     assert all(np.abs(one - cells[0]).max() > 1e-3 for one in cells[1:])  # each weighting acts

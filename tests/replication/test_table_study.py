@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lpsvdd.preprocessing import shared_rows
 from replication import anomaly_sets, table_sets
 from replication.anomaly_sets import AnomalyDataError
 from replication.findings import tables as findings
+from replication.preprocessing import shared_rows
 from replication.studies import duplicates
 from replication.studies import tables as study
 
