@@ -100,7 +100,7 @@ def determining_points(
 ) -> Determining:
     """Count the positive training points that determine the ball; see `rejection_risk_of`."""
     check_is_fitted(model)
-    if _surface(model) != "leave-one-out" and model.offset_ != -model.surface_sq_:
+    if _surface(model) not in ("ball", "leave-one-out"):
         raise ValueError(
             "the risk of rejection is known for the ball's surface only, and contamination= or "
             "rethreshold() moved the threshold: leave it where fit puts it"
@@ -129,8 +129,6 @@ def determining_points(
         high += max(min(1, len(h) - high), int((~determining & (h > inside - near)).sum()))
         if not density:
             low = int((h > h[determining].min(initial=np.inf) + near).sum())
-    if _surface(model) == "ball" and model.surface_sq_ > model.radius_sq_:
-        low = 0  # the surface lies beyond R^2 (nu=): fewer are rejected, maybe none
     return Determining(low, high, len(h))
 
 
@@ -164,8 +162,8 @@ def learnt_from_the_sample(model: LpSVDD, kept: np.ndarray) -> list[str]:
     rule = width_rule(model)
     if rule is not None:
         learnt.append(f"the width gamma={rule!r}")
-    if model.nu_ is not None and (model.p > 1.0 or (model.y_fit_ < 0).any()):
-        learnt.append(f"the cost C for nu={model.nu_:g}")
+    if model.C == "scale" and model.p > 1.0:  # at p = 1 it depends on the number of rows only
+        learnt.append("the cost C='scale'")
     if getattr(model, "landmarks_chosen_", False):
         learnt.append("the landmarks")
     rows = None if model.kernel == "precomputed" else getattr(model, "X_fit_", None)

@@ -18,10 +18,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lpsvdd._validation import check_exponent, estimator_labels, in_memory, is_number
+from lpsvdd.cost_rule import check_share
 from lpsvdd.estimators import LpSVDD
 from lpsvdd.kernels import resolve_gamma
 from lpsvdd.selection._folds import CRITERIA, Fold, FoldModel
-from lpsvdd.solver.cost import check_share
 
 WIDTHS = tuple(2.0**k for k in range(7))
 """The automatic grid of gamma, as multiples of 1/(sum of the columns' variances)."""
