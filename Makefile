@@ -29,7 +29,7 @@ test-slow: $(READY) ## Run the slow tests, which `make test` leaves out
 
 test-all: test test-slow ## Run the tests, slow ones included
 
-# The same numbers on every processor: the kernels of OpenBLAS for an old one, two newer ones and (where
+# Results hold on every processor: the kernels of OpenBLAS for an old one, two newer ones and (where
 # there is AVX512) a recent one, and NumPy's own loops held to the instructions of each.
 has       = $(shell grep -q -m1 -w $(1) /proc/cpuinfo 2>/dev/null && echo $(2))
 KNOWN     = $(call has,sse4_2,Nehalem) $(call has,avx2,Haswell) $(call has,avx2,Zen) $(call has,avx512vl,SkylakeX)
@@ -39,11 +39,11 @@ Nehalem   = X86_V3 X86_V4 AVX512_ICL AVX512_SPR
 Haswell   = X86_V4 AVX512_ICL AVX512_SPR
 Zen       = X86_V4 AVX512_ICL AVX512_SPR
 SkylakeX  =
-NUMERICAL ?= tests/method
+TESTS    ?= tests
 
-test-cores: $(READY) ## Run the numerical tests as other processors would compute (CORES, MOST, NUMERICAL)
+test-cores: $(READY) ## Run the tests as other processors would compute (CORES, MOST, TESTS)
 	@$(foreach core,$(CORES),echo "as $(core):" && OPENBLAS_CORETYPE=$(core) \
-	NPY_DISABLE_CPU_FEATURES="$($(core))" $(RUN) -m pytest -n auto -q $(NUMERICAL) &&) true
+	NPY_DISABLE_CPU_FEATURES="$($(core))" $(RUN) -m pytest -n auto -q $(TESTS) &&) true
 
 mutants: $(READY) ## Break the code in known places, see that a test notices each (minutes)
 	$(RUN) scripts/mutants.py

@@ -116,7 +116,7 @@ def test_selection_keeps_the_false_discovery_rate(method):
 def test_predictions_reject_p_values_up_to_the_level():
     detector = ConformalDetector(FirstColumn(), level=5 / 41, random_state=0).fit(X)
     held = detector.calibration_[0] + detector.estimators_[0].mean_
-    new = np.column_stack([held, np.zeros(40)])  # p-values 2/41, 3/41, ...
+    new = np.column_stack([held + 1e-9, np.zeros(40)])  # p-values 2/41, 3/41, ...
     assert detector.p_values(new) == pytest.approx(np.arange(2, 42) / 41)
     assert np.array_equal(detector.predict(new) < 0, detector.p_values(new) <= 5 / 41 + 1e-9)
     assert (detector.predict(new) < 0).sum() == 4

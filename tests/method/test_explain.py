@@ -43,10 +43,10 @@ def test_contributions_sum_to_the_score(model, labels):
     rows = np.vstack([NEW, X, 50.0 + NEW])  # support vectors too: no division by zero
     found = model.explain(rows)
     scores = model.score_samples(rows)
-    np.testing.assert_array_equal(found.scores, scores)
+    np.testing.assert_allclose(found.scores, scores)
     total = found.contributions.sum(axis=1) + found.base
-    np.testing.assert_allclose(total, scores, rtol=1e-10, atol=1e-12 * np.abs(scores).max())
-    assert found.base == pytest.approx(0.0, abs=1e-12)  # the coefficients sum to one
+    np.testing.assert_allclose(total, scores, rtol=1e-8, atol=1e-9 * np.abs(scores).max())
+    assert found.base == pytest.approx(0.0, abs=1e-9)  # the coefficients sum to one
 
 
 def weighted_score(model: LpSVDD, z: np.ndarray, w: np.ndarray) -> float:
@@ -69,7 +69,7 @@ def test_contributions_are_the_integral_of_the_gradient_in_the_weights(model):
     """Central differences and 30 nodes of Gauss and Legendre, instead of the closed forms."""
     model.fit(X)
     found = model.explain(NEW[:1]).contributions
-    resolution = 1e-10 + 1e-8 * np.abs(found).max()
+    resolution = 1e-9 + 1e-8 * np.abs(found).max()
     nodes, weights = np.polynomial.legendre.leggauss(30)
     h = 1e-5
     for row, expected in zip(NEW, found, strict=False):

@@ -38,7 +38,7 @@ def test_the_same_numbers_as_from_an_array(options):
     given = da.from_array(X, chunks=(400, 2))
     ours = LpSVDD(solver="landmarks", **options).fit(X, y, sample_weight=weight)
     theirs = LpSVDD(**options).fit(given, da.from_array(y, chunks=300), sample_weight=weight)
-    assert theirs.solver_ == "landmarks" and theirs.gamma_ == pytest.approx(ours.gamma_, rel=1e-12)
+    assert theirs.solver_ == "landmarks" and theirs.gamma_ == pytest.approx(ours.gamma_, rel=1e-9)
     scores = theirs.score_samples(given)
     assert isinstance(scores, da.Array)
     np.testing.assert_allclose(scores.compute(), ours.score_samples(X), atol=1e-8)

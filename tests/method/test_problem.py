@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import brentq
+from scipy.special import logsumexp
 
 from lpsvdd.kernels import kernel_matrix
 from lpsvdd.solver import Problem, certify, solve, solve_path
@@ -46,7 +47,7 @@ def test_values_are_those_of_the_printed_formulas(p, n_neg, factor):
         slack = np.maximum(y * (d - radius), 0.0)
         return (y * c * p * slack ** (p - 1.0)).sum() - 1.0
 
-    radius = brentq(stationarity, d.min() - 100 * factor, d.max() + factor, xtol=1e-14 * factor)
+    radius = brentq(stationarity, d.min() - 100 * factor, d.max() + factor, xtol=1e-12 * factor)
     slack = np.maximum(y * (d - radius), 0.0)
     primal = radius + (c * slack**p).sum()
     np.testing.assert_allclose(
@@ -85,6 +86,27 @@ def test_radius_minimises_the_primal(d, p, log_c, n_neg):
     assert all(best <= primal(r) + 1e-9 * (1.0 + abs(best)) for r in nearby)
 
 
+def test_radius_with_many_negatives_and_a_steep_penalty_is_the_root():
+    """Terms range over 1e130: a difference of two sums would be rounding, and stop the search."""
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        y = np.where(rng.random(30) < 0.5, -1.0, 1.0)
+        y[0] = 1.0
+        problem = Problem(np.eye(30), y, p=100.0, c=1e150)
+        d = rng.gamma(1.0, size=30)
+
+        def balance(radius, problem=problem, d=d):  # log F+ - log(1 + F-)
+            with np.errstate(divide="ignore"):
+                log_slack = np.log(np.maximum(problem.y * (d - radius), 0.0))
+            terms = problem.log_rate + 99.0 * log_slack
+            positive = problem.positive
+            return logsumexp(terms[positive]) - logsumexp(np.append(terms[~positive], 0.0))
+
+        highest = d[y > 0].max()
+        root = brentq(balance, d.min() - 1.0, highest - 1e-9 * highest)
+        assert problem.radius_sq(d) == pytest.approx(root, abs=1e-8)
+
+
 # -- the tilt -----------------------------------------------------------------------------------
 
 
@@ -108,4 +130,5 @@ def test_solutions_carry_their_tilt_from_the_mean_to_the_hard_ball():
         tilts = [found.tilt for found in path]
         assert tilts == pytest.approx([n * found.alpha @ found.alpha - 1 for found in path])
         assert 0.0 <= tilts[0] < 1e-6 < tilts[1] < tilts[2]
-    assert solve(K, p=1.0, c=0.5 / n).tilt == 0.0  # no alpha fits into the box: R2 = 0, the mean
+    mean = solve(K, p=1.0, c=0.5 / n)  # no alpha fits into the box: R2 = 0
+    assert mean.tilt == pytest.approx(0.0, abs=1e-9)

@@ -48,7 +48,7 @@ def polynomial(k: int, n: int, beta: Fraction, t: Fraction, sides: str) -> Fract
 def test_both_ends_are_the_roots_of_the_polynomial(n, beta):
     for sides, k in itertools.product(SHARES, range(n + 1)):
         low, high = rejection_risk(k, n, float(beta), sides=sides)
-        step = Fraction(1, 10**12)
+        step = Fraction(1, 10**10)
         if sides == "lower" or k == n:
             assert high == 1.0
         else:
@@ -61,8 +61,8 @@ def test_both_ends_are_the_roots_of_the_polynomial(n, beta):
             assert polynomial(k, n, beta, Fraction(1), sides) >= 0
         else:
             v = Fraction(low)
-            assert polynomial(k, n, beta, 1 - v * (1 + 10**3 * step), sides) > 0
-            assert polynomial(k, n, beta, 1 - v * (1 - 10**3 * step), sides) < 0
+            assert polynomial(k, n, beta, 1 - v * (1 + 10 * step), sides) > 0
+            assert polynomial(k, n, beta, 1 - v * (1 - 10 * step), sides) < 0
 
 
 @pytest.mark.parametrize("n", [20_000, pytest.param(10**6, marks=pytest.mark.slow)])
@@ -146,7 +146,7 @@ def test_at_p_1_the_points_outside_and_on_the_surface_give_the_same_ball():
     X, probes = points(), points(20, seed=5)
     model = LpSVDD(p=1.0, C=0.07, gamma=0.3).fit(X)
     h = -model.score_samples(X) - model.radius_sq_
-    outside, needed = h > 1e-9, h > -1e-9
+    outside, needed = h > 1e-6, h > -1e-6
     assert 0 < outside.sum() < needed.sum() < len(X)
     alone = LpSVDD(p=1.0, C=0.07, gamma=0.3).fit(X[needed])
     assert np.allclose(ball(alone, probes), ball(model, probes), atol=1e-7)
@@ -194,7 +194,7 @@ def test_numerical_dust_is_not_counted(p):
     assert determining_points(precomputed) == determining_points(model)
     # Without the promise a slack that no score can show does not count as outside.
     low = determining_points(model).low
-    assert told.low > low >= (model.slack_ > 1e-9).sum()
+    assert told.low > low >= (model.slack_ > 1e-6).sum()
 
 
 def test_slacks_below_rounding_do_not_count_for_the_lower_end():

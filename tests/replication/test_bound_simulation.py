@@ -29,7 +29,7 @@ def test_the_bounds_hold_in_a_light_run(setting):
     )
     assert len(rows) == 4
     for row in rows:
-        assert row["violation"] <= row["risk"] + 1e-12
+        assert row["violation"] <= row["risk"] + 1e-9
         assert row["risk"] - row["empirical"] <= row["complexity"] + row["confidence"]
         assert row["covered_corrected"] and row["covered_paper"]
         assert row["norm"] <= 1.0
@@ -40,7 +40,7 @@ def test_beyond_the_fitting_limit_the_slacks_come_from_all_points():
     sample = simulation.Sample("pure", n, 3)
     (row,) = simulation.repetition(sample, ps=(2.0,), margins=(0.5,), n_test=1000)
     expected = 2 / 0.5 * (4 + 4 + 0.5) / np.sqrt(n)
-    assert row["complexity"] == pytest.approx(expected, rel=1e-12)
+    assert row["complexity"] == pytest.approx(expected, rel=1e-9)
 
 
 def test_samples_have_the_stated_distributions():

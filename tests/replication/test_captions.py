@@ -147,13 +147,13 @@ def intervals_hold():
     return all((judged[f"misses_{beta:g}"] <= beta).all() for beta in (0.05, 0.5))
 
 
-def all_reach_rounding():
+def all_end_below_the_tolerance():
     kernel, _ = make_problem(60, "pure")
     ends = [
         [abs(solve(kernel, p=p, c=0.1, tol=0.1, polish=k).gap) for k in (0, 14)]
         for p in (1.0, 32 / 31, 1.5, 2.0, 20.0)
     ]
-    return all(start > 1e-5 and last < 1e-14 for start, last in ends)
+    return all(start > 1e-5 and last <= 1e-9 for start, last in ends)
 
 
 def page_one():
@@ -187,7 +187,7 @@ STATED = {
     "fig-contest": ("gain far more than ℓp itself", other_ways_gain),
     "fig-variant": ("All three come nearer to the printed column", nearer_to_print),
     "fig-tables-promise": ("New normal rows rejected where 10 % are wanted", promised_rates),
-    "fig-solver-gap": ("Exponents from 1 to 20 all reach the rounding level", all_reach_rounding),
+    "fig-solver-gap": ("all end below the default tolerance (dashed)", all_end_below_the_tolerance),
     "fig-rejection-coverage": ("No cell misses more often than allowed", intervals_hold),
 }  # fmt: skip
 

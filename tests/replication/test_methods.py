@@ -199,19 +199,19 @@ def test_scores_hold_the_digits_that_the_certificate_supports(monkeypatch):
             cells = judge(trial, paths.svdd_path(trial.kernels, grid))
             return np.array([(cell.auc_val, cell.auc) for cell in cells])
 
-    np.testing.assert_allclose(aucs(1e-9), aucs(1e-12), atol=0.5)
+    np.testing.assert_allclose(aucs(1e-9), aucs(1e-11), atol=0.5)
     monkeypatch.setattr(paths, "CERTIFIED_RESOLUTION", 1e-15)
-    assert np.abs(aucs(1e-9) - aucs(1e-12)).max() > 2.0
+    assert np.abs(aucs(1e-9) - aucs(1e-11)).max() > 1.0
 
 
 def test_uncertified_cells_say_so(monkeypatch):
-    monkeypatch.setattr(paths, "solve_path", partial(paths.solve_path, max_iter=1, tol=1e-13))
+    monkeypatch.setattr(paths, "solve_path", partial(paths.solve_path, max_iter=1, tol=1e-9))
     method = METHODS["pure", "lp-SVDD"]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
         cells = method.path(as_kernels(*wine("pure")), [{"p": 2.0, "C": 1.0}])
     assert any(w.category is ConvergenceWarning for w in caught)
-    assert cells[0].status == "not-converged" and cells[0].gap > 1e-13
+    assert cells[0].status == "not-converged" and cells[0].gap > 1e-9
     assert np.isfinite(cells[0].scores).all()
 
 

@@ -67,7 +67,7 @@ def test_with_negatives_no_ball_of_a_search_is_better(p, c):
         for _ in range(60):
             beta = y * found.alpha + step * rng.normal(size=len(y)) / np.sqrt(len(y))
             radius_sq = max(found.radius_sq + step * rng.normal(), 0.0)
-            assert value(K, y, p, c, beta, radius_sq) >= best - 1e-9
+            assert value(K, y, p, c, beta, radius_sq) >= best - 1e-8
     if found.radius_sq == 0.0:
         alone = solve_nonnegative(K[:20, :20], p=p, c=c)
         assert found.alpha[:20] == pytest.approx(alone.alpha, abs=1e-7)
@@ -80,7 +80,7 @@ def test_small_cost_gives_the_centre_of_least_p_th_moments_not_the_mean():
     K = np.outer(x, x)
     expected = 3 / (1 + 2 ** (1 / 3))
     for c in (1e-12, 1e-6):
-        found = solve_nonnegative(K, p=2.0, c=c, tol=1e-13)
+        found = solve_nonnegative(K, p=2.0, c=c, tol=1e-11)
         assert found.radius_sq == 0.0
         assert found.alpha @ x == pytest.approx(expected, abs=1e-5)
     # The free problem tends to the mean instead.
@@ -112,7 +112,7 @@ def test_with_a_nonnegative_radius_the_returned_centre_is_the_certified_one():
             np.testing.assert_allclose(found.alpha, alpha / alpha.sum(), atol=1e-9)
             assert found.gap <= 1e-9
             gap = (found.primal - dual_at_zero(K, p, alpha, d)) / found.primal
-            assert found.gap == pytest.approx(gap, rel=1e-3, abs=1e-13)
+            assert found.gap == pytest.approx(gap, rel=1e-3, abs=1e-10)
     assert branches == {"optimal", "radius-zero"}
 
 

@@ -102,4 +102,4 @@ def test_l1_is_what_scikit_learn_makes_of_the_same_protocol(number: int) -> None
         found.append([100 * roc_auc_score(y, s) for y, s in zip(labels, scores, strict=True)])
     best = max(found, key=lambda pair: pair[0])
     (row,) = run_trial(task, methods=[METHODS["pure", "l1-SVDD"]])
-    assert [row["auc_val"], row["auc"]] == pytest.approx(best, abs=0.1)
+    assert [row["auc_val"], row["auc"]] == pytest.approx(best, abs=0.2)
