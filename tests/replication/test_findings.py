@@ -26,7 +26,6 @@ from replication.findings import (
     bound,
     choices,
     conditions,
-    extensions,
     finding,
     outliers,
     per_set,
@@ -369,16 +368,6 @@ def test_the_counts_of_the_fuzz_study_are_summed() -> None:
     worse = solvers.fuzz(counts).facts
     share = 100 * counts["not_converged"].sum() / counts["solutions"].sum()
     assert worse["wrong"] == 3 and worse["stopped_share"] == pytest.approx(share)
-
-
-def test_weights_are_compared_at_the_same_exponent() -> None:
-    rows = read("weighted_exponents")
-    flat = rows.assign(auc=70.0 + rows["trial"] % 2)
-    moved = shifted(flat, 5.0, weighting="density", training="with outliers", method="p = 2")
-    noise = np.random.default_rng(0).normal(scale=0.01, size=len(moved))
-    facts = extensions.weighting(moved.assign(auc=moved["auc"] + noise)).facts
-    assert facts["dirty_best_name"] == "density weights at p = 2"
-    assert facts["dirty_best"].startswith("+5.0") and facts["clean_largest"] < 0.1
 
 
 # -- guarantees -------------------------------------------------------------------------------

@@ -37,13 +37,13 @@ PURE, BOTH = Task("D1", "pure", 0), Task("D1", "negatives", 0)
 PLANS = Path(ranges.__file__).with_name("plans")
 OLDER = {
     "support", "preparation", "targets", "negative_weight", "negative_contest", "cvxpy_grid",
-    "bound_coverage", "bound_terms", "bound_samplesize", "weighted_exponents", "openset_digits",
+    "bound_coverage", "bound_terms", "bound_samplesize",
     "choice_of_p", "cvxpy_time",
 }  # fmt: skip
 """Studies that are older than the first plan."""
 LONG = {"cvxpy_grid", "interval_coverage", "rejection_compare", "rejection_curves"}
 """Half a minute a task: smaller ones are tried in tests of their own."""
-ELSEWHERE = {name for name in STUDIES if name.startswith("tables_")} | {"deep", "duplicates"}
+ELSEWHERE = {name for name in STUDIES if name.startswith("tables_")} | {"duplicates"}
 """Their data are not part of the project: tried on made-up ones in tests of their own."""
 SUMMARISED = {"bound_coverage", "bound_terms", "rejection_coverage", "rejection_conditions"}
 """Tables over hundreds of repetitions: one of them has the columns and not the numbers."""
