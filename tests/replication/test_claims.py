@@ -229,7 +229,6 @@ OTHER_TABLES = {
     "other_norms": [("common_range", shift("method", "p = 2,", 30.0))],
     "l2_beaten": [("common_range", shift("method", "p = 2,", -90.0))],
     "weights_in_range": [("common_range", shift("method", "lp, 40", 60.0))],
-    "validation_size": [("validation_size", fill("auc", 70.0))],
     "relabelling": [("relabelling", fill("left", 9.0))],
     "sparsity": [("decisions", sparse_lp)],
     "decisions": [("decisions", fill("empty", False))],

@@ -150,8 +150,8 @@ def test_a_stored_study_is_the_one_the_code_would_run() -> None:
         (["--dataset", "D7"], "D1, D2"),
         (["--all", "--trials", "2"], "of 100 splits"),
         (["--all", "--no-unit-norm", "--trials", "200"], "rows made with other options"),
-        (["--dataset", "D7", "--study", "choice_of_p"], "D1, D2"),
-        (["--all", "--trials", "1", "--study", "support"], "9 of 10 splits"),
+        (["--dataset", "D7", "--study", "decisions"], "D1, D2"),
+        (["--all", "--trials", "1", "--study", "relabelling"], "5 of 6 splits"),
     ],
 )
 def test_a_part_does_not_replace_the_whole(
@@ -197,13 +197,23 @@ def test_a_record_says_what_was_run(tmp_path: Path) -> None:
     assert record["command"] == (
         "python -m replication run --dataset D1 --setting pure --trials 1 --save mine"
     )
-    study = ["run", "--jobs", "1", "--dataset", "D1", "--study", "support", "--trials", "1"]
+    study = [
+        "run",
+        "--jobs",
+        "1",
+        "--dataset",
+        "D1",
+        "--study",
+        "matched_sparsity",
+        "--trials",
+        "1",
+    ]
     done = CliRunner().invoke(build(), [*study, "--quiet", "--save", str(tmp_path / "mine")])
     assert done.exit_code == 0, done.output
-    record = read_record(tmp_path / "mine" / "support.csv")
+    record = read_record(tmp_path / "mine" / "matched_sparsity.csv")
     assert record["signature"]["trials"] == 1 and record["datasets"] == ["D1"]
     assert record["command"] == (
-        "python -m replication run --dataset D1 --study support --trials 1 --save mine"
+        "python -m replication run --dataset D1 --study matched_sparsity --trials 1 --save mine"
     )
 
 
@@ -221,6 +231,6 @@ def test_what_is_saved_is_computed_and_not_read_back(tmp_path, monkeypatch, save
     monkeypatch.setattr(studies, "run_study", looked_at)
     monkeypatch.setattr(experiment, "experiment", looked_at)
     words = ["--save", str(tmp_path)] if save else []
-    for what in (["--study", "support"], ["--setting", "pure"]):
+    for what in (["--study", "relabelling"], ["--setting", "pure"]):
         CliRunner().invoke(build(), ["run", "--all", *what, *words])
     assert asked == [save, save]
