@@ -232,7 +232,6 @@ OTHER_TABLES = {
     "relabelling": [("relabelling", fill("left", 9.0))],
     "sparsity": [("decisions", sparse_lp)],
     "decisions": [("decisions", fill("empty", False))],
-    "density": [("density_weights", fill("equal", 1.0))],
     "weight": [("negative_weight", fill("with_weight", 0))],
     "outlier_gain": [("negative_contest", shift("method", "lp with negatives", 60.0))],
     "general_solvers": [("cvxpy_grid", fill("gap", 0.0))],

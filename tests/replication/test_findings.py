@@ -271,14 +271,6 @@ def test_hypothesis_2_follows_the_variant_without_unit_norm() -> None:
     assert default["ℓp-SVDD"] == pytest.approx(means["lp-SVDD"], abs=1e-9)
 
 
-def test_a_class_of_the_waveforms_must_be_near_in_both_tables() -> None:
-    waves = read("waveform")
-    assert choices.class_that_fits(waves) == "" and choices.class_that_fits(waves, 20.0) == "0"
-    apart = choices.waveform_distances(waves)
-    between = apart.loc[0].min() + 0.5 * np.ptp(apart.loc[0])
-    assert choices.class_that_fits(waves, between) == ""
-
-
 def test_hypothesis_4_takes_the_nearest_class() -> None:
     exact = read("targets")
     setosa = exact["variant"] == "setosa"

@@ -17,7 +17,6 @@ from replication.results import read
 from replication.studies import (
     STUDIES,
     general_solvers,
-    hypotheses,
     negatives,
     radius_rule,
     ranges,
@@ -209,14 +208,6 @@ def test_a_naive_deviation_blows_a_constant_column_up() -> None:
     assert abs(rows[0, 0]) == pytest.approx(1.0) and abs(rows[0, 1]) < 1e-9
     left = naively_standardised(np.column_stack([np.zeros(5), np.arange(5.0)]), np.ones((1, 2)))
     assert np.linalg.norm(left) == pytest.approx(1.0) and left[0, 0] > 0.5
-
-
-def test_density_weights_are_what_their_names_say(kernels):
-    for form in hypotheses.DENSITIES:
-        weight = hypotheses.density_weight(kernels, k=5, form=form)
-        assert weight.shape == (len(kernels.y),) and weight.min() >= 0.0
-    assert hypotheses.density_weight(kernels, 5, "mean one").mean() == pytest.approx(1.0)
-    assert hypotheses.density_weight(kernels, 5, "max/d").min() == pytest.approx(1.0)
 
 
 def test_the_estimate_multiplies_cells_by_sampled_times() -> None:
