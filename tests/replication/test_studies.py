@@ -35,11 +35,11 @@ OLDER = {
     "cvxpy_time",
 }  # fmt: skip
 """Studies that are older than the first plan."""
-LONG = {"cvxpy_grid", "rejection_compare", "rejection_curves"}
-"""Half a minute a task: smaller ones are tried in tests of their own."""
+LONG = {"cvxpy_grid"}
+"""Half a minute a task: a smaller one is tried in a test of its own."""
 ELSEWHERE = {name for name in STUDIES if name.startswith("tables_")} | {"duplicates"}
 """Their data are not part of the project: tried on made-up ones in tests of their own."""
-SUMMARISED = {"bound_coverage", "bound_terms", "rejection_coverage", "rejection_conditions"}
+SUMMARISED = {"bound_coverage", "bound_terms", "rejection_coverage"}
 """Tables over hundreds of repetitions: one of them has the columns and not the numbers."""
 
 
