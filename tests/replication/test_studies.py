@@ -37,7 +37,7 @@ OLDER = {
 """Studies that are older than the first plan."""
 LONG = {"cvxpy_grid"}
 """Half a minute a task: a smaller one is tried in a test of its own."""
-ELSEWHERE = {name for name in STUDIES if name.startswith("tables_")} | {"duplicates"}
+ELSEWHERE = {name for name in STUDIES if name.startswith("tables_")}
 """Their data are not part of the project: tried on made-up ones in tests of their own."""
 SUMMARISED = {"bound_coverage", "bound_terms", "rejection_coverage"}
 """Tables over hundreds of repetitions: one of them has the columns and not the numbers."""
