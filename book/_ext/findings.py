@@ -132,7 +132,7 @@ class Claims(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         root = Path(self.env.srcdir).parent
-        for path in [root / "claims.yml", *sorted((root / "results").glob("*"))]:
+        for path in [root / "claims.yml", *sorted((root / "results").glob("*.*"))]:
             self.env.note_dependency(str(path))
         claims = read_ledger(root / "claims.yml")
         for claim in claims:

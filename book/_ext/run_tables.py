@@ -96,7 +96,7 @@ class Table(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         root = Path(self.env.srcdir).parent
-        for path in sorted((root / self.source).glob("*")):
+        for path in sorted((root / self.source).glob("*.*")):
             self.env.note_dependency(str(path))
         head = [f"| {' | '.join(self.heads)} |", "|" + "---|" * len(self.heads)]
         container = nodes.container()

@@ -92,7 +92,7 @@ def run(
     save: Annotated[Path | None, Option(help="Write tables and provenance to this folder.")] = None,
     source: Annotated[
         Path | None,
-        Option("--from", help="Clone of ADBench, or folder of tables."),
+        Option("--from", help="Folder of the tables that `tables_` studies read."),
     ] = None,
     from_scratch: Annotated[bool, Option(help="Compute even what results/ holds.")] = False,
     compare: Annotated[
@@ -118,10 +118,9 @@ def run(
         kept = f"finished tasks are in {folder}: the same command goes on from there"
     with sentences(kept):
         if source is not None:
-            from replication import anomaly_sets, table_sets
+            from replication import table_sets
 
-            if not table_sets.use(source):
-                anomaly_sets.use(source)
+            table_sets.use(source)
         if everything == bool(dataset):
             raise ValueError("name data sets with --dataset, or take all with --all")
         files = [Path(name) for name in dataset or [] if name.lower().endswith(".csv")]

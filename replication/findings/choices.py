@@ -1,7 +1,7 @@
 """What the paper leaves open: preparation, two readings of the formulas, rows that do not fit.
 
-Tables: ``preparation``, ``radius_pure``, ``radius_negatives``, ``targets``, ``fixed_cost``,
-``waveform``, ``density_weights``. H2 and H4 are hypotheses of a first look at ten splits.
+Tables: ``preparation``, ``radius_pure``, ``radius_negatives``, ``targets``. H2 and H4 are
+hypotheses of a first look at ten splits.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import pandas as pd
 from replication.evidence import Difference, as_table, comparison_of, weighed
 from replication.findings import UNDECIDABLE, Finding, finding, graded
 from replication.layout import in_order
-from replication.paper import COSTS, METHOD_NAMES
+from replication.paper import METHOD_NAMES
 from replication.printed import printed_matrix
 from replication.statistics import cluster_interval, mean_matrix
 from replication.tables import method_label
@@ -20,8 +20,6 @@ from replication.wording import bracketed, worded
 
 FAMILY = ["l1-SVDD", "l2-SVDD", "lp-SVDD"]
 CORE = list(METHOD_NAMES["pure"])
-IDENTICAL = ("D1", "D5", "D10", "D17")
-"""Where DW-SVDD and l1-SVDD agree in print, in mean and deviation."""
 
 # -- preparation --------------------------------------------------------------------------------
 
@@ -214,100 +212,3 @@ def printed_rows(rows: pd.DataFrame) -> Finding:
         "twins_printed": twins(-1),  # the printed row is the last
     }
     return Finding("", facts, table)
-
-
-@finding("fixed_cost")
-def fixed_cost(rows: pd.DataFrame) -> Finding:
-    """Was the printed l2 column made at one cost? Judged by rows that did not suggest it."""
-    printed = printed_matrix("negatives", corrected=True)
-    means = mean_matrix(rows[rows["setting"] == "negatives"])
-    names = ["l2, tuned", *(f"l2, c = {c:g}" for c in COSTS)]
-    apart = {name: (means[name] - printed["l2-SVDD-"]).abs().dropna() for name in names}
-    nearer = cluster_interval(apart["l2, tuned"] - apart["l2, c = 0.1"])
-    nearest = min(apart, key=lambda name: apart[name].mean())
-    supported = nearer.low > 0 and nearest == "l2, c = 0.1"
-    pure = mean_matrix(rows[rows["setting"] == "pure"])
-    profile = printed_matrix("pure")
-    profile = profile["lp-SVDD"] - profile["l2-SVDD"]
-    table = pd.DataFrame({
-        name.replace("l2, ", ""): {"points from print": values.mean()}
-        for name, values in apart.items()
-    }).T.rename_axis("cost of ℓ2")  # fmt: skip
-    facts = {
-        "closest": apart[nearest].mean(),
-        "tuned": apart["l2, tuned"].mean(),
-        "verdict": "supported" if supported else "not supported",
-        "corr": float((pure["lp, tuned"] - pure["l2, c = 0.1"]).corr(profile)),
-        "corr_tuned": float((pure["lp, tuned"] - pure["l2, tuned"]).corr(profile)),
-    }
-    return Finding("", facts, table)
-
-
-def waveform_distances(rows: pd.DataFrame) -> pd.DataFrame:
-    """Mean absolute distance from the printed row of D8, by target class and setting."""
-    out = {}
-    for setting, unused in (("pure", ["lp-SVDD"]), ("negatives", [])):
-        row = printed_matrix(setting, corrected=True).loc["D8"].drop(unused)
-        part = rows[rows["setting"] == setting]
-        means = part.groupby(["target", "method"])["auc"].mean().unstack("method")
-        out[setting] = (means[row.index] - row).abs().mean(axis=1)
-    return pd.DataFrame(out)
-
-
-def class_that_fits(rows: pd.DataFrame, near: float = 3.0) -> str:
-    """The target class that is nearest, and within ``near`` points, in both tables; or ""."""
-    apart = waveform_distances(rows)
-    nearest = apart["pure"].idxmin()
-    fits = nearest == apart["negatives"].idxmin() and (apart.loc[nearest] <= near).all()
-    return str(nearest) if fits else ""
-
-
-def inside_draws(rows: pd.DataFrame) -> tuple[int, int]:
-    """For class 0: how many printed values lie within the range of the draws, and of how many."""
-    inside = total = 0
-    for setting in ("pure", "negatives"):
-        row = printed_matrix(setting, corrected=True).loc["D8"]
-        part = rows[(rows["setting"] == setting) & (rows["target"].astype(str) == "0")]
-        ends = part.groupby(["method", "draw"])["auc"].mean().groupby("method").agg(["min", "max"])
-        inside += int(row.between(ends["min"][row.index], ends["max"][row.index]).sum())
-        total += len(row)
-    return inside, total
-
-
-@finding("waveform")
-def waveform(rows: pd.DataFrame) -> Finding:
-    """Does another class or another draw explain the printed row of D8?"""
-    inside, total = inside_draws(rows)
-    fitting = class_that_fits(rows)
-    facts = {
-        "inside": inside,
-        "total": total,
-        "class": f"class {fitting} fits" if fitting else "no target class fits",
-        "draw": "may explain" if 2 * inside >= total else "does not explain",
-    }
-    table = waveform_distances(rows).rename(
-        columns={"pure": "targets only (ℓp left out)", "negatives": "with labelled outliers"}
-    )
-    return Finding("", facts, table.rename_axis("target class"))
-
-
-@finding("density_weights")
-def density(rows: pd.DataFrame) -> Finding:
-    """A density weight for which DW-SVDD equals l1-SVDD on the four sets on which print does.
-
-    Holds for a form that does so there and nowhere else, partly for one that does so elsewhere too.
-    """
-    shares = rows.pivot(index="form", columns="dataset", values="equal")
-    equal = shares == 1.0
-    known = [name for name in IDENTICAL if name in equal]
-    there = equal[known].all(axis=1) & (len(known) > 0)
-    only = there & (equal.sum(axis=1) == len(known))
-    best = equal[known].sum(axis=1).idxmax()
-    facts = {
-        "forms": len(equal),
-        "best": best,
-        "on": int(equal.loc[best, known].sum()),
-        "share": 100 * float(shares.loc[best, known].mean()),
-    }
-    table = 100 * shares[in_order(shares.columns)]
-    return Finding(graded(only.any(), there.any()), facts, table)

@@ -14,7 +14,6 @@ from lpsvdd import solve
 from replication.benchmark import make_problem
 from replication.evidence import as_table, compare
 from replication.findings import (
-    conditions,
     outliers,
     read,
     rejection,
@@ -54,16 +53,6 @@ def nearest_l1():
     exact = order.max(axis=1)[order.index <= 1.21]
     last = order.mean(axis=1).idxmax() == apart.mean(axis=1).idxmax() == order.index.max()
     return (exact < 0.005).all() and last
-
-
-def a_fixed_exponent():
-    cost = conditions.choice_of_p(read("choice_of_p")).table["mean"]
-    return (cost.iloc[:6] > -0.5).all() and (cost.iloc[-2:] < -1).all()
-
-
-def support_at_a_cost():
-    share = conditions.percent_by_cell(read("support"), "support_mean")
-    return all((share[c][share.index >= 2] > share[c][1.0]).all() for c in (0.01, 0.1, 1.0))
 
 
 def one_curve():
@@ -171,8 +160,6 @@ STATED = {
     "fig-steps": ("What removes the lead is a cell near the kernel mean", removing_the_lead),
     "fig-fixed": ("No single exponent stands out", no_exponent_stands_out),
     "fig-relabel": ("nearly exact up to p = 6/5 and loosest at the largest p", nearest_l1),
-    "fig-choice": ("a fixed exponent up to 3/2 costs little", a_fixed_exponent),
-    "fig-support": ("a large p has more support vectors than a small one", support_at_a_cost),
     "fig-one-curve": ("where on the way a model lies decides, p much less", one_curve),
     "fig-means-pure": ("For ℓp-SVDD both agree; several other methods", means_without_outliers),
     "fig-pairs-pure": ("over ℓ1 is reproduced, that over ℓ2 is not", partial(leads, "pure")),
