@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from importlib import import_module
 from numbers import Real
 from typing import Any, TypeGuard
 
@@ -54,6 +55,18 @@ def estimator_labels(y: object, n_samples: int) -> np.ndarray:
         )
         return np.ones(n_samples)
     return check_labels(y, n_samples)
+
+
+def import_extra(module: str, extra: str) -> Any:
+    """Import a module that comes with an extra of the package; its absence names the extra."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        raise ImportError(
+            f"this needs {package}, which cannot be imported ({error}); "
+            f"install it with: pip install 'lpsvdd[{extra}]'"
+        ) from error
 
 
 def in_memory(X: Any) -> Any:

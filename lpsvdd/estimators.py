@@ -78,8 +78,8 @@ class LpSVDD(KernelOneClass):
     solver : {"auto", "dense", "working-set", "landmarks"}, default="auto"
         "dense" computes the n x n kernel matrix; "working-set" computes the kernel values of the
         samples that matter, and the answer is the same. "landmarks" restricts the centre to the
-        span of some samples: time and memory grow with n alone, X may be a dask array or
-        DataFrame, and the ball is a ball of the exact problem, whose optimum it bounds from above.
+        span of some samples: time and memory grow with n alone, X may be a dask array, and the
+        ball is a ball of the exact problem, whose optimum it bounds from above.
         "auto" is "dense" up to 300 samples and for precomputed and callable kernels,
         "working-set" up to 50,000, then "landmarks"; also for dask or if ``landmarks`` is given.
     landmarks : int or array of shape (m, n_features), optional

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lpsvdd._validation import import_extra
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -33,16 +35,14 @@ INSIDE, OUTSIDE = PALETTE["blue"], PALETTE["vermillion"]
 
 def style() -> AbstractContextManager[None]:
     """The project's matplotlib style for the figures of one block."""
-    import matplotlib.style
-
+    matplotlib_style = import_extra("matplotlib.style", "plots")
     with as_file(files("lpsvdd") / "lpsvdd.mplstyle") as path:
-        return matplotlib.style.context(path)
+        return matplotlib_style.context(path)
 
 
 def use_style() -> None:
     """Apply the project's matplotlib style; in a notebook also ask for vector figures."""
-    import matplotlib.pyplot as plt
-
+    plt = import_extra("matplotlib.pyplot", "plots")
     with as_file(files("lpsvdd") / "lpsvdd.mplstyle") as path:
         plt.style.use(path)
     try:
@@ -61,9 +61,7 @@ def fraction(value: float) -> str:
 
 
 def _new_axes() -> Axes:
-    import matplotlib.pyplot as plt
-
-    return plt.subplots(layout="constrained")[1]
+    return import_extra("matplotlib.pyplot", "plots").subplots(layout="constrained")[1]
 
 
 def score_histogram(

@@ -28,7 +28,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from lpsvdd._validation import check_costs, check_exponent, check_labels, check_square_kernel
+from lpsvdd._validation import (
+    check_costs,
+    check_exponent,
+    check_labels,
+    check_square_kernel,
+    import_extra,
+)
 
 if TYPE_CHECKING:
     import cvxpy as cp
@@ -111,8 +117,7 @@ def solve_dual(
     >>> round(float(solve_dual(np.outer(x, x), None, p=1.0, c=1.0).value), 4)
     1.0
     """
-    import cvxpy as cp
-
+    cp = import_extra("cvxpy", "reference")
     K, y, costs = _validate(K, y, p, c)
     started = _clocks()
     unit, step = 1.0, np.ones(len(K))
@@ -164,8 +169,7 @@ def solve_primal(
     in the coordinates of a square root K = F F' (from the eigendecomposition), where phi_i is row i
     of F. ``alpha`` are the multipliers of the constraints. Parameters as in ``solve_dual``.
     """
-    import cvxpy as cp
-
+    cp = import_extra("cvxpy", "reference")
     K, y, costs = _validate(K, y, p, c)
     started = _clocks()
     unit, costs = _units(K, y, p, costs) if scaled else (1.0, costs)

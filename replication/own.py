@@ -76,9 +76,14 @@ def read_set(path: Path, label: str | None = None, target: str | None = None) ->
         target = "1"
     if target not in counts.index or len(counts) < 2:
         sizes = _list(f"{name} ({count} rows)" for name, count in counts.items())
+        ask = "name the class to describe with --target"
+        if target is not None and target not in counts.index:
+            ask = f"--target {target} is not a class of this file; name one of its classes"
+        elif len(counts) < 2:
+            ask = "a comparison needs two classes or more"
         raise ValueError(
-            f"{path.name}: name the class to describe with --target (column {column!r} has the "
-            f"classes {sizes}); another column with --label"
+            f"{path.name}: {ask} (column {column!r} has the classes {sizes}); --label names "
+            "another column"
         )
     texts = table.columns[~table.dtypes.map(pd.api.types.is_numeric_dtype)]
     if len(texts):

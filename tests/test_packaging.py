@@ -94,6 +94,26 @@ def test_imports_are_light():
     assert not imported(statement, "cvxpy", "matplotlib", "dask", "typer", "tqdm", "yaml")
 
 
+@pytest.mark.parametrize(
+    ("call", "package", "extra"),
+    [
+        ("lpsvdd.plots.style()", "matplotlib", "plots"),
+        ("lpsvdd.plots.use_style()", "matplotlib", "plots"),
+        ("lpsvdd.plots.score_histogram([0.0, 1.0])", "matplotlib", "plots"),
+        ("lpsvdd.reference.solve_dual([[1.0]], None, 2.0, 1.0)", "cvxpy", "reference"),
+        ("lpsvdd.reference.solve_primal([[1.0]], None, 2.0, 1.0)", "cvxpy", "reference"),
+    ],
+)
+def test_module_without_its_extra_names_the_extra(monkeypatch, call, package, extra):
+    import lpsvdd.plots
+    import lpsvdd.reference
+
+    for name in {package, *(name for name in sys.modules if name.startswith(f"{package}."))}:
+        monkeypatch.setitem(sys.modules, name, None)  # as if it were not installed
+    with pytest.raises(ImportError, match=rf"{package}.*pip install 'lpsvdd\[{extra}\]'"):
+        eval(call, {"lpsvdd": lpsvdd})
+
+
 def test_imports_go_one_way():
     command = [Path(sys.executable).parent / "lint-imports", "--no-cache"]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -24,7 +24,7 @@ from sphinx.util.docutils import SphinxDirective
 from lpsvdd.plots import use_style
 from replication.claims import Claim, judge, markdown_cards, of_substance, read_ledger
 from replication.figures import both_widths
-from replication.findings import VERDICTS, Stored, all_findings
+from replication.findings import VERDICTS, Stored, all_findings, keep_findings
 from replication.wording import QUOTE, fill
 
 STORED = Stored()
@@ -149,6 +149,7 @@ class Claims(SphinxDirective):
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register with Sphinx."""
+    keep_findings()
     app.add_directive("claims", Claims)
     app.add_directive("claims-bar", Bar)
     app.add_directive("finding-figure", FindingFigure)

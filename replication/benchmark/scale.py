@@ -193,7 +193,7 @@ def summary(table: pd.DataFrame) -> str:
         text += f", p = {row.p:g}" if row.p == row.p else ""
         text += f", {row.width}, {row.data}" if row.name == DEFAULT else ""
         text += f": {row.seconds:.2f} s"
-        text += f", gap {row.gap:.1e}" if row.gap == row.gap else ""
+        text += f", gap {max(row.gap, 0.0):.1e}" if row.gap == row.gap else ""
         text += f", peak {row.peak_mb:,.0f} MB"
         if row.ratio == row.ratio:
             text += f"; {row.ratio:.2f} x {row.against} (goal {row.goal:g})"

@@ -137,6 +137,7 @@ def notebook(
     profile: Annotated[str, typer.Option(help="published or quick.")] = "published",
     force: Annotated[bool, typer.Option("--force", help="Execute unchanged ones too.")] = False,
     show: Annotated[bool, typer.Option("--show", help="Only list the parameters.")] = False,
+    jobs: Annotated[int, typer.Option(min=1, help="Notebooks at a time with --all.")] = 2,
 ) -> None:
     """Execute one notebook, or all of them, into book/notebooks/."""
     from replication import notebooks
@@ -149,7 +150,9 @@ def notebook(
     with sentences("executed notebooks are kept: the same command goes on from there"):
         root = notebooks.project_root()
         if every:
-            notebooks.execute_all(root=root, profile=profile, force=force, report=typer.echo)
+            notebooks.execute_all(
+                root=root, profile=profile, force=force, jobs=jobs, report=typer.echo
+            )
             return
         source = notebooks.find(words[0], root)
         if show:

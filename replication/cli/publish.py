@@ -15,7 +15,9 @@ def article(
 ) -> None:
     """Make the article as PDF, its numbers and figures from the stored results."""
     from replication.article import build
+    from replication.findings import keep_findings
 
+    keep_findings()
     with sentences():
         typer.echo(f"The article: {build(folder)}")
 
@@ -29,7 +31,9 @@ def archive(
     """Make the deposit of this commit: source, results, article, book if built, metadata."""
     from replication import archive as deposit
     from replication import metadata
+    from replication.findings import keep_findings
 
+    keep_findings()
     with sentences():
         if refresh:
             typer.echo(f"written: {', '.join(metadata.refresh()) or 'nothing had changed'}")

@@ -214,12 +214,12 @@ def _paper(setting: str, asked: Asked, compare: bool) -> bool:
         files = {name: one.sha256 for name, one in asked.own.items()}
         further = {"wall_seconds": round(seconds, 1)} | ({"files": files} if files else {})
         results.save_table(table, path, command=command, signature=signature, **further)
+    if asked.own:  # before the table: it says how to read it
+        typer.echo("\n".join(_unit_norm_hint(setting, table, count, asked)))
     if not asked.quiet:
         typer.echo(tables.render(table, setting))
         used = table.groupby("dataset", sort=False)["seconds"].sum()
         typer.echo("\n".join(f"{n}: {value:.1f} s of processor time" for n, value in used.items()))
-    if asked.own:
-        typer.echo("\n".join(_unit_norm_hint(setting, table, count, asked)))
     typer.echo(f"{setting}: {len(table)} rows in {seconds:.1f} s")
     if not compare:
         return True

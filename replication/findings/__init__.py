@@ -51,6 +51,17 @@ def graded(whole: bool, part: bool) -> str:
 
 
 FINDINGS: dict[str, Callable[..., Finding]] = {}
+_kept: dict[str, Finding] | None = None
+
+
+def keep_findings() -> None:
+    """Compute a finding of the stored tables once in this process.
+
+    For a build of the book, whose pages, ledger and article quote the same findings. The tables
+    and the code may not change meanwhile, so nothing is kept unless this is called.
+    """
+    global _kept
+    _kept = {}
 
 
 def read(name: str) -> pd.DataFrame:
@@ -68,8 +79,14 @@ def finding(*tables: str) -> Callable[[Callable[..., Finding]], Callable[..., Fi
 
         @wraps(function)
         def find(*rows: pd.DataFrame, **arguments: Any) -> Finding:
+            key = f"{name} {sorted(arguments.items())}"
+            if _kept is not None and not rows and key in _kept:
+                return _kept[key]
             found = function(*(rows or map(read, tables)), **arguments)
-            return Finding(**{**vars(found), "name": name})
+            found = Finding(**{**vars(found), "name": name})
+            if _kept is not None and not rows:
+                _kept[key] = found
+            return found
 
         find.tables = tables  # type: ignore[attr-defined]
         FINDINGS[name] = find

@@ -29,7 +29,7 @@ from scipy.stats import ncx2, norm, t
 from lpsvdd import LpSVDD
 from lpsvdd.bounds import bound_of, determining_points, rejection_risk
 from lpsvdd.kernels import half_mean_distance, kernel_matrix, rbf_gamma, squared_distances
-from replication import datasets, weights
+from replication import datasets
 from replication.preprocessing import preprocessor
 from replication.protocol import Task
 from replication.store import Row

@@ -434,3 +434,21 @@ def test_grids_of_the_notebook_replace_only_those_of_lp():
     assert [cell["p"] for cell in own["lp-SVDD-"].grid] == [1.0, 1.5]
     assert all(cell["C_neg"] == 0.1 for cell in own["lp-SVDD-"].grid)
     assert own["l2-SVDD-"] == {m.name: m for m in paper("negatives")}["l2-SVDD-"]
+
+
+def test_finding_is_computed_once_only_where_that_was_asked_for(monkeypatch):
+    from replication import findings
+
+    calls = []
+
+    def counted_here(size=1):
+        calls.append(size)
+        return Finding("holds", {"size": size})
+
+    monkeypatch.setattr(findings, "FINDINGS", dict(FINDINGS))
+    monkeypatch.setattr(findings, "_kept", None)
+    find = finding()(counted_here)
+    assert find() == find() and calls == [1, 1]
+    findings.keep_findings()
+    assert find() is find() and find(size=2).facts == {"size": 2}
+    assert calls == [1, 1, 1, 2]

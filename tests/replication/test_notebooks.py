@@ -179,6 +179,32 @@ def test_all_stops_at_the_first_failure_in_the_order_of_the_book(project, counte
     assert [name for name, _ in counted] == ["first"]
 
 
+@pytest.mark.slow
+def test_two_at_a_time_gives_what_one_at_a_time_does(project):
+    write_notebook(project / "notebooks" / "other.ipynb", "n: int = 4  # n", "print(n)")
+    lines = []
+    notebooks.execute_all(root=project, jobs=2, report=lines.append)
+    assert printed(project) == "1.5 [1.0, 2.0]\n" and printed(project, "other") == "4\n"
+    assert [line[:6] for line in lines] == ["[ 1/2]", "[ 2/2]", "2 of 2"]
+    lines.clear()
+    notebooks.execute_all(root=project, jobs=2, report=lines.append)
+    assert sum("up to date" in line for line in lines) == 2 and lines[-1].startswith("0 of 2")
+
+
+@pytest.mark.slow
+def test_two_at_a_time_finishes_what_runs_and_starts_no_other_after_a_failure(project):
+    write_notebook(
+        project / "notebooks" / "demo.ipynb", "n: int = 3  # n", "raise KeyError('lost')"
+    )
+    slow = "import time\ntime.sleep(3)\nprint(n)"
+    for name in ("large_data", "second", "third", "fourth"):  # the first of them is started first
+        write_notebook(project / "notebooks" / f"{name}.ipynb", "n: int = 4  # n", slow)
+    with pytest.raises(notebooks.NotebookError, match="demo failed in cell 2"):
+        notebooks.execute_all(root=project, jobs=2, report=lambda line: None)
+    made = {path.stem for path in (project / "book" / "notebooks").glob("*.ipynb")}
+    assert made <= {"large_data", "fourth"} and "demo" not in made
+
+
 def test_command_line(project, monkeypatch):
     from replication.cli import build
 
@@ -266,3 +292,43 @@ def test_what_users_read_imports_the_method_alone(root, name):
     assert not [source for source in shown if "replication" in source]
     if name == "tutorial":  # every cell can be pasted
         assert "replication" not in "".join(c.source for c in cells if c.cell_type == "code")
+
+
+def pasted(name, monkeypatch, **parameters):
+    """Tables and facts of a chapter whose cells are pasted into plain Python."""
+    from test_tutorial import script
+
+    from replication import figures, findings, layout
+
+    tables, facts = {}, {}
+    monkeypatch.setattr(
+        layout, "show_table", lambda table, label, **_: tables.update({label: table})
+    )
+    monkeypatch.setattr(findings, "quote", lambda *_, **own: facts.update(own))
+    monkeypatch.setattr(figures, "show", lambda draw: None)
+    text = script(ROOT / "notebooks" / f"{name}.ipynb", **parameters)
+    exec(compile(text, name, "exec"), {"__name__": "__main__"})
+    return tables, facts
+
+
+def test_derivation_at_published_exponents_agrees_with_cvxpy(monkeypatch):
+    tables, facts = pasted("derivation", monkeypatch)
+    assert not facts["dual"]["missing"] and not facts["outliers"]["missing"]
+    assert not facts["joint"]["missing"]
+    for table in tables.values():
+        assert table.notna().all(axis=None)
+    assert max(facts[name]["worst"] for name in ("dual", "outliers")) < 1e-5
+
+
+def test_derivation_where_cvxpy_has_no_answer_says_so_and_shows_our_certificate(monkeypatch):
+    # At p = 1.001 the coefficient of the printed dual is beyond every double.
+    tables, facts = pasted("derivation", monkeypatch, p_grid=[1.001, 2.0])
+    for name, beginning in (("dual", "Without"), ("outliers", "With ")):
+        (table,) = [table for label, table in tables.items() if label.startswith(beginning)]
+        assert table["dual (CVXPY)"].isna().tolist() == [True, False]
+        assert table["ours"].notna().all()
+        gaps = [float(gap.replace("−", "-")) for gap in table["our gap"]]
+        assert 0 <= min(gaps) and max(gaps) <= 1e-9
+        assert "no finite answer to the printed dual at p = 1.001 (–)" in facts[name]["missing"]
+        assert facts[name]["worst"] < 1e-5, "of the values that there are"
+    assert "no finite answer at p = 1.001 (–)" in facts["joint"]["missing"]

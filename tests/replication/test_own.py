@@ -140,7 +140,10 @@ def test_a_column_and_a_row_in_both_tables(here: Path) -> None:
             f"detectors_of_mine:Nearest --target good --setting {setting} --trials 1 --save out"
         )
         assert str(here) not in json.dumps(record)
-    assert "mine, l2-SVDD:" in done.stdout and "rows that are only standardised" in done.stdout
+    note = done.stdout.index("rows that are only standardised")
+    assert done.stdout.index("mine, l2-SVDD:") < note < done.stdout.index("Nearest"), (
+        "the note on the unit norm stands before the table"
+    )
     stored = read("pure").query("dataset == 'D7' and trial < 1 and method == 'lp-SVDD'")
     rerun = read(here / "out" / "pure.csv").query("dataset == 'D7' and method == 'lp-SVDD'")
     assert rerun["auc"].tolist() == stored["auc"].tolist()  # taken over, not computed again
@@ -236,7 +239,11 @@ WRONG = {
     "no such file": (["--dataset", "nowhere.csv"], "there is no file nowhere.csv"),
     "unknown set": (["--dataset", "horoscope"], "unknown data set 'horoscope'"),
     "target not named": (["--dataset", "mine.csv"], "good (60 rows), bad (30 rows)"),
-    "no such target": (["--dataset", "mine.csv", "--target", "ugly"], "good (60 rows)"),
+    "no such target": (
+        ["--dataset", "mine.csv", "--target", "Good"],
+        "--target Good is not a class of this file; name one of its classes (column 'kind' "
+        "has the classes good (60 rows), bad (30 rows))",
+    ),
     "no such label": (["--dataset", "mine.csv", "--label", "z"], "its columns: a, b, c, kind"),
     "text column": (["--dataset", "mine.csv", "--label", "a", "--target", "0"], "--target"),
     "grid of nobody": (["--dataset", "D7", "--grid", "grid.yml"], "--grid is the grid of one"),

@@ -1,0 +1,260 @@
+"""Every command and Python block that a page prints runs, in a copy of the checkout.
+
+A command runs as it is printed unless ``REDUCED`` has a shorter form of it, with the reason. An
+option that is printed alone runs in the command that ``WITH_OPTION`` names, or is an option of some
+command. So a new command on a page is covered at once, or fails.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from printed import ROOT, Printed, collect, in_text
+from typer.main import get_command
+
+from replication import notebooks
+
+RUN = "python -m replication run"
+NOTEBOOK = "python -m replication notebook"
+
+PRINTED = collect()
+COMMANDS = [one for one in PRINTED if one.kind == "command"]
+BLOCKS = [one for one in PRINTED if one.kind == "python"]
+OPTIONS = [one for one in PRINTED if one.kind == "option"]
+
+#: What is not run as printed: the shorter form, and why.
+REDUCED = {
+    "make setup": ("make -n setup", "the tests run in what it makes"),
+    "make test": ("make -n test", "it runs these tests"),
+    "make book": ("make -n book", "minutes; its notebooks run here one by one"),
+    "make quick": ("make -n quick", "minutes; .ci/run makes it"),
+    "make check-book": ("make -n check-book", "minutes, with Chromium; .ci/run does it"),
+    "make pdf": ("make -n pdf", "needs the book and Chromium"),
+    "make lab": ("make -n lab", "a server that does not end"),
+    "make bench": ("python -m replication bench --profile quick", "half an hour"),
+    "make reproduce": ("make reproduce DATASETS=D7 TRIALS=1", "forty minutes"),
+    "make fuzz": ("python -m replication fuzz --problems 400", "minutes for all 10,000"),
+    ".ci/run": ("bash -n .ci/run", "half an hour; it runs these tests"),
+    "scripts/lock.sh": ("bash -n scripts/lock.sh", "asks a package index"),
+    "scripts/build_tables.py": (
+        "python -m py_compile scripts/build_tables.py",
+        "needs the packages of the extra data-rebuild",
+    ),
+    'pip install ".[plots]"': (
+        "python -m pip install --dry-run --no-deps --no-build-isolation '.[plots]'",
+        "asks a package index",
+    ),
+    'pip install ".[plots,onnx]"': (
+        "python -m pip install --dry-run --no-deps --no-build-isolation '.[plots,onnx]'",
+        "asks a package index",
+    ),
+    "lpsvdd data add": ("lpsvdd data add --help", "a file that may not be redistributed"),
+    f"{RUN} --method my_detector:Nearest --dataset my.csv --target normal --dataset D7": (
+        f"{RUN} --method my_detector:Nearest --dataset my.csv --target normal --dataset D7 "
+        "--trials 1",
+        "ten splits take minutes",
+    ),
+    f"{RUN} --method my_detector:Nearest --all --trials 10 --save mine": (
+        f"{RUN} --method my_detector:Nearest --dataset D1 --trials 1 --save mine",
+        "all sets take minutes",
+    ),
+    f"{RUN} --all --study NAME --save results": (
+        f"{RUN} --dataset D7 --study support --trials 1 --save elsewhere",
+        "NAME is any study; all sets take minutes to hours",
+    ),
+    f"{RUN} --all --study weighted_exponents --save results": (
+        f"{RUN} --dataset D7 --study weighted_exponents --trials 1 --save elsewhere",
+        "all sets take minutes",
+    ),
+    f"{RUN} --all --study tilt --save results": (
+        f"{RUN} --dataset D7 --study tilt --trials 1 --save elsewhere",
+        "all sets take minutes",
+    ),
+    f"{RUN} --dataset D7": (f"{RUN} --dataset D7 --trials 1", "minutes for all splits"),
+    RUN: (f"{RUN} --help", "the name of the command"),
+    f"{NOTEBOOK} pure -p p_grid '[1, 1.5, 3]'": (
+        f"{NOTEBOOK} pure --profile quick -p p_grid '[1, 1.5, 3]'",
+        "cells that are not stored take minutes on all sets",
+    ),
+    f"{NOTEBOOK} negatives -p c_grid '[1, 10, 100]'": (
+        f"{NOTEBOOK} negatives --profile quick -p c_grid '[1, 10, 100]'",
+        "cells that are not stored take minutes on all sets",
+    ),
+}  # fmt: skip
+
+#: The command in which an option with a value runs that a page prints alone.
+WITH_OPTION = {
+    "-p datasets '[\"D7\"]'": f"{NOTEBOOK} pure --profile quick -p datasets '[\"D7\"]'",
+    "--grid grid.yml": f"{RUN} --method my_detector:Nearest --grid grid.yml --dataset D7 "
+    "--trials 1",
+    "--folder work": f"{RUN} --dataset D7 --setting pure --trials 1 --folder work",
+    "--backend dask": f"{RUN} --dataset D7 --setting pure --trials 1 --backend dask",
+    "--method NAME": f"{RUN} --dataset D7 --setting pure --trials 1 --method my_detector:Nearest",
+    "--tune --trim 0.1": "lpsvdd fit rows.csv --tune --trim 0.1 --model m.lpsvdd",
+    "--holdout 0.3": "lpsvdd fit rows.csv --holdout 0.3 --model m.lpsvdd",
+    "--p 1.2 --nu 0.05": "lpsvdd fit rows.csv --p 1.2 --nu 0.05 --model m.lpsvdd",
+    "--plot scores.png": "lpsvdd score m.lpsvdd new.csv --plot scores.png",
+}
+
+#: What has to be done before a command that begins so.
+BEFORE = {
+    "lpsvdd score": "lpsvdd fit train.csv --id name --model m.lpsvdd",
+    "make archive": "git init --quiet . && git add --all && "
+    "git -c user.name=reader -c user.email=reader@localhost commit --quiet --message=copy",
+}
+
+
+def how_to_run(one: Printed) -> str:
+    """The command that covers what is printed."""
+    if one.kind == "option":
+        return WITH_OPTION[one.text]
+    return REDUCED.get(one.text, (one.text, ""))[0]
+
+
+def long_options() -> set[str]:
+    """Every option of both command lines."""
+    from lpsvdd.cli import build as of_the_method
+    from replication.cli import build as of_the_replication
+
+    waiting, found = [get_command(of_the_method()), get_command(of_the_replication())], set()
+    for command in waiting:
+        waiting += getattr(command, "commands", {}).values()
+        for parameter in command.params:
+            found |= {*parameter.opts, *parameter.secondary_opts}
+    return found
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A copy of the checkout: the original stays clean."""
+    built = (".git", ".venv", "_build", "__pycache__", ".*_cache", ".hypothesis", "figures")
+    folder = tmp_path / "checkout"
+    shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(*built))
+    shutil.rmtree(folder / "book" / "notebooks", ignore_errors=True)
+    return folder
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Path:
+    """A reader's own folder with the files that pages speak of."""
+    folder = tmp_path / "desk"
+    folder.mkdir()
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame(rng.normal(size=(60, 3)), columns=["a", "b", "c"]).round(3)
+    named = rows.assign(name=[f"row {i}" for i in range(60)])
+    rows.to_csv(folder / "rows.csv", index=False)
+    named[:40].to_csv(folder / "train.csv", index=False)
+    named[40:].to_csv(folder / "new.csv", index=False)
+    kind = np.where(rng.permutation(60) < 40, "normal", "odd")
+    rows.assign(kind=kind).to_csv(folder / "my.csv", index=False)
+    (detector,) = [one.text for one in BLOCKS if one.text.startswith("# my_detector.py")]
+    (folder / "my_detector.py").write_text(detector, encoding="utf-8")
+    (folder / "grid.yml").write_text("k: [1, 3]\n", encoding="utf-8")
+    return folder
+
+
+def shell(line: str, folder: Path, checkout: Path) -> str:
+    """Run a line as a reader would, with this interpreter first in the path; its output."""
+    if line.startswith("make"):  # the environment that runs the tests is the one that make finds
+        ready = Path(sys.prefix) / ".ready"
+        line += f" VENV={shlex.quote(sys.prefix)} --old-file={shlex.quote(str(ready))}"
+    inherited = {"MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES"}
+    environment = {key: value for key, value in os.environ.items() if key not in inherited}
+    programs = Path(sys.executable).parent
+    environment["PATH"] = os.pathsep.join([str(programs), environment.get("PATH", "")])
+    environment |= {"PYTHONPATH": str(checkout), "MPLBACKEND": "agg"}
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", line],
+        cwd=folder, env=environment, stdin=subprocess.DEVNULL, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, timeout=1200,
+    )  # fmt: skip
+    assert done.returncode == 0, f"{line}\n{done.stdout[-4000:]}"
+    return done.stdout
+
+
+def name(one: Printed) -> str:
+    """A short id of a test: what is printed, without quotes."""
+    return re.sub(r"[^\w.=-]+", "-", one.text.removeprefix("python -m "))[:70].strip("-")
+
+
+def test_reductions_and_options_are_still_printed():
+    assert set(REDUCED) <= {one.text for one in COMMANDS}, "remove what no page prints"
+    assert set(WITH_OPTION) <= {one.text for one in OPTIONS}, "remove what no page prints"
+    assert all(shorter != printed and why for printed, (shorter, why) in REDUCED.items())
+
+
+def test_option_printed_alone_exists_or_runs_in_a_command():
+    known = long_options()
+    alone = [one for one in OPTIONS if one.text not in WITH_OPTION]
+    unknown = [f"{one.page}: {one.text}" for one in alone if one.text not in known]
+    assert not unknown, "name a command with this option in WITH_OPTION"
+
+
+def test_every_notebook_prints_the_command_that_makes_it():
+    printed = {one.text for one in COMMANDS}
+    missing = [path.stem for path in notebooks.sources(ROOT)]
+    assert [stem for stem in missing if f"{NOTEBOOK} {stem}" not in printed] == []
+
+
+def test_collector_finds_every_way_of_printing_and_refuses_unknown_languages():
+    page = (
+        "Text `make book` and `--all`, `lpsvdd` alone, `make`.\n\n    lpsvdd fit a.csv  # note\n"
+        "    no command\n\n```bash\nls | head\n```\n```{note}\n`pip install x`\n```\n"
+        "```python\nprint(1)\n```\n```text\npython -m this\nprinted\n```\n\n    import os\n    os\n"
+    )
+    found = [(one.kind, one.text) for one in in_text(page, "page")]
+    assert sorted(found) == [
+        ("command", "lpsvdd fit a.csv"), ("command", "ls | head"), ("command", "make"),
+        ("command", "make book"), ("command", "pip install x"), ("command", "python -m this"),
+        ("option", "--all"), ("python", "import os\nos"), ("python", "print(1)\n"),
+    ]  # fmt: skip
+    with pytest.raises(ValueError, match="a block of the language 'r'"):
+        list(in_text("```r\n1\n```\n", "page"))
+
+
+def test_no_page_hides_a_command_from_the_collector():
+    """What looks like a command of this project in the text of a page was collected."""
+    from printed import texts
+
+    looks = re.compile(r"(?:python -m replication \w+|pip install [\"'.\w]\S*|lpsvdd fit \w+\.csv)")
+    collected = " ".join(one.text for one in PRINTED)
+    for page, text in texts():
+        for found in looks.findall(text):
+            assert found.strip("`") in collected, f"{page}: {found}"
+
+
+@pytest.mark.parametrize("one", [one for one in COMMANDS if one.text.startswith("make ")], ids=name)
+def test_make_target_that_a_page_prints_exists(one, tmp_path):
+    target = shlex.split(one.text)[1]
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert re.search(rf"^{re.escape(target)}:.*## ", makefile, re.M), one.page
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "one", [*COMMANDS, *(one for one in OPTIONS if one.text in WITH_OPTION)], ids=name
+)
+def test_printed_command_runs(one, checkout, desk):
+    line = how_to_run(one)
+    is_own = line.startswith("lpsvdd") or "my_detector" in line
+    folder = desk if is_own else checkout
+    for beginning, first in BEFORE.items():
+        if line.startswith(beginning):
+            shell(first, folder, checkout)
+    shell(line, folder, checkout)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("one", BLOCKS, ids=lambda one: one.page)
+def test_printed_python_runs(one, checkout, desk):
+    (desk / "printed_block.py").write_text(one.text, encoding="utf-8")
+    shell("python printed_block.py", desk, checkout)
