@@ -100,8 +100,9 @@ class LpSVDD(KernelOneClass):
         The centre itself.
     slack_ : ndarray of shape (n_samples,)
     radius_sq_ : float
-        R2. It may be <= 0 (small C): then no point is inside the ball, a warning says so, and
-        only the ranking or a quantile threshold makes sense.
+        R2; points that lie on the surface are inside, whatever their rounding. It may be <= 0
+        (small C): then no point is inside the ball, a warning says so, and only the ranking or a
+        quantile threshold makes sense.
     C_ : float
         The cost in use.
     nu_ : float or None
@@ -109,8 +110,7 @@ class LpSVDD(KernelOneClass):
     surface_ : {"ball", "leave-one-out", "contamination", "held-out"}
         What the threshold is; "held-out" after ``rethreshold``.
     offset_ : float
-        decision_function = score_samples - offset_; -radius_sq_ where ``surface_`` is "ball" (less
-        what rounding leaves of points that lie on the surface).
+        decision_function = score_samples - offset_; -radius_sq_ where ``surface_`` is "ball".
     duality_gap_ : float
         (P - D)/(1 + |P|) of the scaled problem, always that of the exact kernel. With landmarks it
         bounds what the restriction costs too; NaN above 14,000 support vectors, where computing it
@@ -359,6 +359,11 @@ class LpSVDD(KernelOneClass):
             raise ValueError(
                 "the squared distances to the centre overflow: rescale the samples (or K)"
             )
+        if self.radius_sq_ > 0.0:  # rounding must not decide about points on the surface
+            reach = float(d.max())
+            near = d[(training.y_kept > 0) & (np.abs(d - self.radius_sq_) <= ON_SURFACE * reach)]
+            if len(near):
+                self.radius_sq_ = max(self.radius_sq_, float(near.max())) + 1e-13 * reach
         self.distance_fit_ = training.for_all(d)
         without = np.flatnonzero(training.group < 0)
         if len(without):
@@ -408,12 +413,7 @@ class LpSVDD(KernelOneClass):
     def _threshold(self, training: Training, problem: Problem, solution: Solution) -> float:
         targets, d = self.y_fit_ > 0, self.distance_fit_
         if self.surface_ == "ball":
-            # Rounding must not decide about the points that lie on the surface.
-            reach = float(d.max())
-            near = d[targets & (np.abs(d - self.radius_sq_) <= ON_SURFACE * reach)]
-            if not len(near) or self.radius_sq_ <= 0.0:
-                return -self.radius_sq_
-            return -max(self.radius_sq_, float(near.max())) - 1e-13 * reach
+            return -self.radius_sq_
         if self.surface_ == "contamination":
             weights = None if self.weight_fit_ is None else self.weight_fit_[targets]
             scores = -d[targets]

@@ -55,7 +55,7 @@ def minimise(
     else:
         value, is_near = problem.evaluate(problem.feasible(problem.weighted_mean())), False
     goal, best, stalled = FURTHER * tol, value, 0
-    for number in range(MAX_ROUNDS):
+    for rounds in range(1, MAX_ROUNDS + 1):
         if is_near:
             value, more = newton_on_support(problem, best, goal, max_iter - n_iter)
             n_iter, best = n_iter + more, better(problem, value, best)
@@ -68,7 +68,9 @@ def minimise(
         n_iter, is_near = n_iter + more, True
         stalled = 0 if value.gap < 0.5 * best.gap else stalled + 1
         best = better(problem, value, best)
-        say(f"interior: {len(rows)} points, {more} steps, gap {max(value.gap, 0.0):.1e}")
+        say(
+            f"round {rounds}, interior: {len(rows)} points, {more} steps, gap {max(value.gap, 0.0):.1e}"
+        )
     return best, n_iter
 
 

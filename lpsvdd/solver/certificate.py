@@ -10,8 +10,8 @@ gap below -ROUNDING is no small gap: by weak duality it means that alpha is infe
 arithmetic broke down.
 
 **Allowance for rounding.** With u = eps max k_ii, scaled, a distance is known to
-delta = 2 u (1 + sum alpha), and ||a||^2, which moves all distances alike, to u (sum alpha)^2. At the
-R2 that is returned
+delta = 2 u (1 + sum alpha), and ||a||^2, which moves all distances alike, to u (sum alpha)^2. At
+the R2 that is returned
 
     P - D = sum_i f_i(s_i) + terms without s,   f_i(s) = c_i s_+^p - alpha_i s,   s = y (d - R2),
 

@@ -95,9 +95,7 @@ class Certificate:
     slack: np.ndarray
 
 
-def solve(
-    K, y=None, *, p: float, c, tol: float = 1e-9, max_iter: int = MAX_ITER
-) -> Solution:
+def solve(K, y=None, *, p: float, c, tol: float = 1e-9, max_iter: int = MAX_ITER) -> Solution:
     """Solve one lp-SVDD problem to a relative duality gap of ``tol``.
 
     Parameters

@@ -7,8 +7,8 @@ With s_i = y_i (d_i - R2) the optimality conditions say that (alpha_i, s_i) lies
     \alpha_i = c_i p z_i^{p-1},\; z_i = s_i \quad\text{if } s_i > 0, \qquad
     \alpha_i = 0 \quad\text{if } s_i \le 0,
 
-for p = 1 on the step from 0 to c_i at s_i = 0. For any g > 0 that is alpha_i = prox(s_i + g alpha_i),
-where prox(t) is the alpha of the point (alpha, z) of the curve with z + g alpha = t. So t > 0 names
+for p = 1 on the step from 0 to c_i at s_i = 0. For any g > 0 that is
+alpha_i = prox(s_i + g alpha_i), where prox(t) is the alpha of the point (alpha, z) of the curve with z + g alpha = t. So t > 0 names
 the support S, and that point is where the curve is linearised, by its slope D_i = dz/dalpha =
 z_i/((p-1) alpha_i). The equations of a step, one block of them solved by ``linear_systems``, are
 
@@ -28,7 +28,7 @@ import math
 import numpy as np
 
 from lpsvdd.solver.linear_systems import Cholesky, Woodbury, bordered, conjugate_gradients
-from lpsvdd.solver.points import Coordinates
+from lpsvdd.solver.points import Gram, Rows
 from lpsvdd.solver.problem import Problem, Value
 from lpsvdd.solver.radius import TINY
 
@@ -171,9 +171,12 @@ class _Systems:
         problem, points, m = self.problem, self.problem.points, len(rows)
         factor, y = 2.0 * problem.inv_scale, problem.y[rows]
         unit = points.spread * problem.inv_scale
-        if isinstance(points, Coordinates):
-            Z = points.Z[rows] * math.sqrt(problem.inv_scale)
-            return bordered(Woodbury(Z, D + 1e-12 * unit), right, missing)[0]
+        if not isinstance(points, (Gram, Rows)):
+            Z = points.part(rows).Z * math.sqrt(problem.inv_scale)
+            inverse = Woodbury(Z, D + 1e-12 * unit)
+            if m > DIRECT:
+                return bordered(inverse, right, missing)[0]
+            return _holding(inverse, right, missing, y, start, most)
         if m <= DIRECT:
             inverse = Cholesky(factor * points.part(rows).K, D + 1e-13 * unit)
             return _holding(inverse, right, missing, y, start, most)

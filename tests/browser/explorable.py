@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from lpsvdd.solver.cost import solve_share
 from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import StandardScaler
 
 from lpsvdd import LpSVDD, solve
 from lpsvdd.explain import explain
 from lpsvdd.kernels import half_mean_distance, kernel_matrix, rbf_gamma
-from lpsvdd.solver.cost import solve_share
 from lpsvdd.surface import surface_at
 
 Problem = tuple[str, str]

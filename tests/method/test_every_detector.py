@@ -20,7 +20,6 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from lpsvdd import ConformalDetector, LpSVDD, LpSVDDCV, load_model, save
 from replication.baselines import KNFST, GaussianProcessOCC, KernelMean, KernelPCAOCC
-from replication.openset import OpenSetClassifier
 
 RNG = np.random.default_rng(3)
 X, NEW = RNG.normal(size=(40, 3)), RNG.normal(scale=2.0, size=(25, 3))

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from replication.openset import OpenSetClassifier
 from scipy.sparse import csr_matrix
 from sklearn.neighbors import LocalOutlierFactor
 from sklearn.preprocessing import StandardScaler
@@ -17,7 +18,6 @@ from lpsvdd.explain import explain, nearest_support_vectors
 from lpsvdd.reference import solve_dual, solve_primal
 from lpsvdd.solver import certify
 from replication.baselines import KNFST, GaussianProcessOCC, KernelMean, KernelPCAOCC
-from replication.openset import OpenSetClassifier
 from replication.weights import density, global_local, position, sample_weights
 
 RNG = np.random.default_rng(1)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import lpsvdd.solver.cost as share
 import numpy as np
 import pytest
+from lpsvdd.solver.cost import solve_share
 from sklearn.metrics.pairwise import rbf_kernel
 
-import lpsvdd.solver.cost as share
 from lpsvdd import LpSVDD, solve
-from lpsvdd.solver.cost import solve_share
 
 RNG = np.random.default_rng(7)
 X = RNG.normal(size=(120, 3))
