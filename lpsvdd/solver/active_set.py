@@ -68,9 +68,8 @@ def minimise(
         n_iter, is_near = n_iter + more, True
         stalled = 0 if value.gap < 0.5 * best.gap else stalled + 1
         best = better(problem, value, best)
-        say(
-            f"round {rounds}, interior: {len(rows)} points, {more} steps, gap {max(value.gap, 0.0):.1e}"
-        )
+        gap = max(value.gap, 0.0)
+        say(f"round {rounds}, interior: {len(rows)} points, {more} steps, gap {gap:.1e}")
     return best, n_iter
 
 

@@ -8,9 +8,10 @@ With s_i = y_i (d_i - R2) the optimality conditions say that (alpha_i, s_i) lies
     \alpha_i = 0 \quad\text{if } s_i \le 0,
 
 for p = 1 on the step from 0 to c_i at s_i = 0. For any g > 0 that is
-alpha_i = prox(s_i + g alpha_i), where prox(t) is the alpha of the point (alpha, z) of the curve with z + g alpha = t. So t > 0 names
-the support S, and that point is where the curve is linearised, by its slope D_i = dz/dalpha =
-z_i/((p-1) alpha_i). The equations of a step, one block of them solved by ``linear_systems``, are
+alpha_i = prox(s_i + g alpha_i), where prox(t) is the alpha of the point (alpha, z) of the curve
+with z + g alpha = t. So t > 0 names the support S, and that point is where the curve is linearised,
+by its slope D_i = dz/dalpha = z_i/((p-1) alpha_i). The equations of a step, solved by
+``linear_systems``, are
 
 .. math::
 
