@@ -20,6 +20,15 @@ def root() -> Path:
 
 
 @pytest.fixture(autouse=True)
+def matplotlib_settings():
+    """Settings that a test leaves as it found them: a style drawn with here is not the next one's."""
+    from matplotlib import rc_context
+
+    with rc_context():
+        yield
+
+
+@pytest.fixture(autouse=True)
 def user_data(tmp_path, monkeypatch) -> Path:
     """An empty user data folder: results must not depend on files that one developer has."""
     folder = tmp_path / "user-data"
