@@ -21,9 +21,12 @@ def root() -> Path:
 
 @pytest.fixture(autouse=True)
 def matplotlib_settings():
-    """Settings that a test leaves as it found them: a style drawn with here is not the next one's."""
-    from matplotlib import rc_context
-
+    """Leave the settings of Matplotlib, where it is installed, as they were before the test."""
+    try:
+        from matplotlib import rc_context
+    except ImportError:  # the environment with the lowest versions has no plots
+        yield
+        return
     with rc_context():
         yield
 
