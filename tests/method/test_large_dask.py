@@ -124,7 +124,7 @@ OUT_OF_CORE = """
     except MemoryError:
         print("too large for memory")
     with dask.config.set(scheduler="synchronous"):
-        model = LpSVDD(p=2.0, C=0.001, gamma=1e-3, landmarks=20, certificate="none").fit(X)
+        model = LpSVDD(p=2.0, C=0.001, gamma=1e-3, landmarks=20).fit(X)
     print(model.restricted_gap_ <= 1e-9)
 """
 

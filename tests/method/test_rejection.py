@@ -268,7 +268,7 @@ def test_what_was_learnt_from_the_counted_rows_is_named_in_one_sentence():
     X = points()
     with pytest.warns(AssumptionWarning, match="gamma='quarter-mean-distance' was learnt from"):
         LpSVDD(C=0.5).fit(X).rejection_risk()
-    with pytest.warns(AssumptionWarning, match="gamma=.* and the cost C for nu=0.1 were") as said:
+    with pytest.warns(AssumptionWarning, match="gamma=.* and the cost C='scale' were") as said:
         LpSVDD().fit(X).rejection_risk()
     assert sum("learnt" in str(one.message) for one in said) == 1
     with warnings.catch_warnings():
