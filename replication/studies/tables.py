@@ -83,6 +83,14 @@ def draw(task: TableTask) -> Split:
     return standardised(X, np.vstack(parts), y)
 
 
+def as_they_come(task: TableTask) -> tuple[Split, np.ndarray]:
+    """The rows of a task for rates, copies and all, and which test rows are anomalies."""
+    train, test, anomaly = table_sets.load(task.dataset)
+    rng = np.random.default_rng([SEED, trial_seed(task.dataset, task.trial)])
+    X = rng.permutation(train)[:MOST_TRAIN]
+    return standardised(X, test, np.where(anomaly, -1, 1)), anomaly
+
+
 def standardised(X: np.ndarray, test: np.ndarray, y: np.ndarray) -> Split:
     """Rows in units of the training rows' deviations."""
     deviation = X.std(axis=0)
@@ -331,10 +339,7 @@ def tables_rates(task: TableTask) -> list[Row]:
 
     Rows are drawn as they come: without copies in training, new rows would be rarer than old ones.
     """
-    train, test, anomaly = table_sets.load(task.dataset)
-    rng = np.random.default_rng([SEED, trial_seed(task.dataset, task.trial)])
-    X = rng.permutation(train)[:MOST_TRAIN]
-    data = standardised(X, test, np.where(anomaly, -1, 1))
+    data, anomaly = as_they_come(task)
     search = fitted(LpSVDDCV(random_state=task.trial), data.train)[0]
     gamma = search.best_params_["gamma"]
     conformal = {
