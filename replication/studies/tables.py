@@ -25,7 +25,7 @@ from sklearn.neighbors import KernelDensity, LocalOutlierFactor, NearestNeighbor
 from sklearn.svm import OneClassSVM
 
 from lpsvdd import ConformalDetector, LpSVDD, LpSVDDCV
-from lpsvdd.kernels import resolve_gamma
+from lpsvdd.kernels import kernel_matrix, resolve_gamma
 from lpsvdd.selection import CRITERIA, KINDS, Fold
 from lpsvdd.selection._folds import FoldModel, likelihood
 from lpsvdd.selection._folds import auc as share_above
@@ -34,6 +34,7 @@ from replication import table_sets
 from replication.baselines import KernelMean
 from replication.preprocessing import shared_rows
 from replication.protocol import auc, trial_seed
+from replication.share import solve_share
 from replication.store import Row
 from replication.studies.study import Named, study
 
@@ -190,14 +191,11 @@ def tables_exponents(task: TableTask) -> list[Row]:
     widths = {rule: resolve_gamma(rule, data.train) for rule in RULES} | {"chosen": chosen}
     head, rows = properties(task, data), []
     for width, gamma in widths.items():
+        K, Kz = (kernel_matrix(rows, data.train, gamma=gamma) for rows in (data.train, data.test))
         mean = KernelMean(gamma=gamma).fit(data.train).score_samples(data.test)
         for share in SHARES:
-            scores = {
-                f"{p:g}": fitted(LpSVDD(p=p, nu=share, gamma=gamma), data.train)[0].score_samples(
-                    data.test
-                )
-                for p in EXPONENTS
-            } | {"mean": mean}
+            balls = {f"{p:g}": solve_share(K, p=p, nu=share).solution for p in EXPONENTS}
+            scores = {name: Kz @ ball.centre for name, ball in balls.items()} | {"mean": mean}
             found = {name: aucs(one, data.y) for name, one in scores.items()}
             ranks = {name: rankdata(one) for name, one in scores.items()}
             row = head | {"width": width, "share": share, "gain": label_gain(found)}
