@@ -33,15 +33,16 @@ The proofs of what is guaranteed are in the book, "A rate for new rows".
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_triangular
+from scipy.linalg import LinAlgError, cho_solve, cholesky
+from scipy.linalg.lapack import dtrtri
 
 from lpsvdd.solver.active_set import minimise
 from lpsvdd.solver.points import Gram, Rows
 from lpsvdd.solver.problem import Problem
 
 SURFACES = ("auto", "ball", "leave-one-out")
-SECOND_ORDER = 3_000  # support rows up to which the second order is computed, by a factorisation
-REFITTED, REFITTED_NEAR_ONE = 300, 600  # rows up to which those that decide are refitted,
+SECOND_ORDER = 1_000  # support rows up to which the second order is computed, by a factorisation
+REFITTED, REFITTED_NEAR_ONE = 100, 600  # rows up to which those that decide are refitted,
 REFIT_TOL, MAX_REFIT_STEPS = 1e-6, 60  # to this gap
 STIFF = 1e6  # stiffness of a row that does not move; the unit is the largest kernel value
 JITTER = 1e-10  # stiffness of all, as equal rows make K singular
@@ -175,7 +176,7 @@ def _rise(K, p, beta, price, slack, copies) -> np.ndarray:
     diagonal = K.diagonal()
     both = np.column_stack([np.ones(len(K)), diagonal])
     u, v = cho_solve((factor, True), both, check_finite=False).T
-    root = solve_triangular(factor, np.eye(len(K)), lower=True, check_finite=False)
+    root = np.tril(dtrtri(factor, lower=1)[0])
     total = u.sum()
     n_ii = np.einsum("ij,ij->j", root, root) - u**2 / total
     n_ii = np.maximum(n_ii, 1.0 / (2.0 * STIFF))  # rounding, where one row holds all

@@ -20,6 +20,18 @@ def root() -> Path:
 
 
 @pytest.fixture(autouse=True)
+def matplotlib_settings():
+    """Leave the settings of Matplotlib, where it is installed, as they were before the test."""
+    try:
+        from matplotlib import rc_context
+    except ImportError:  # the environment with the lowest versions has no plots
+        yield
+        return
+    with rc_context():
+        yield
+
+
+@pytest.fixture(autouse=True)
 def user_data(tmp_path, monkeypatch) -> Path:
     """An empty user data folder: results must not depend on files that one developer has."""
     folder = tmp_path / "user-data"

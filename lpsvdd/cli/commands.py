@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import os
 import sys
+import threading
+import time
 import warnings
 from argparse import Namespace
 from collections.abc import Iterator
@@ -27,6 +29,7 @@ from lpsvdd.tables import ColumnRoles, listed
 
 FOLDS = 5
 FEWEST_TARGETS = 10  # normal rows to cross-validate
+DELAY_SECONDS = 3.0  # before progress is shown
 
 
 def fit_table(options: Namespace) -> None:
@@ -92,9 +95,7 @@ def _detector(options: Namespace) -> Any:
     if options.trim and not options.tune:
         raise ValueError("--trim needs --tune")
     if options.tune:
-        shown = int(sys.stderr.isatty() and not options.quiet)
-        given = {"p": options.p, "nus": [options.nu], "trim": options.trim}
-        return LpSVDDCV(**given, random_state=0, verbose=shown)
+        return LpSVDDCV(p=options.p, nus=[options.nu], trim=options.trim, random_state=0)
     width = "quarter-mean-distance" if options.gamma is None else options.gamma
     return LpSVDD(p=options.p, nu=options.nu, gamma=width)
 
@@ -105,8 +106,10 @@ def _held_out(options: Namespace, fitted: Any, rows: pd.DataFrame, y: np.ndarray
     if len(normal) < FEWEST_TARGETS:
         return {"new normal rows": "too few rows to say how many will be rejected"}
     model = clone(fitted)
-    if options.tune:  # the width is not chosen again
+    if options.trim:  # the width is not chosen again, and rows are left out in every fold
         model[-1].set_params(gammas=[fitted[-1].best_params_["gamma"]])
+    elif options.tune:
+        model.steps[-1] = ("lpsvdd", clone(fitted[-1].best_estimator_))
     rejected, aucs = 0, []
     folds = KFold(FOLDS, shuffle=True, random_state=0).split(normal)
     for fold, (train, test) in enumerate(folds, 1):
@@ -239,16 +242,25 @@ def write_scores(
 
 @contextmanager
 def progress(options: Namespace, what: str, notes: list[str]) -> Iterator[None]:
-    """Say on a terminal what is being done, and add the warnings of the block to the notes."""
-    shown = sys.stderr.isatty() and not options.quiet
-    if shown:
-        print(f"{what} ...", end="", file=sys.stderr, flush=True)
+    """Show on a terminal what takes long, and add the warnings of the block to the notes."""
+    done, start = threading.Event(), time.monotonic()
+
+    def show() -> None:
+        while not done.wait(DELAY_SECONDS):
+            seconds = time.monotonic() - start
+            print(f"\r\033[K{what}: {seconds:.0f} s", end="", file=sys.stderr, flush=True)
+
+    watch = threading.Thread(target=show, daemon=True)
+    if sys.stderr.isatty() and not options.quiet:
+        watch.start()
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             yield
     finally:
-        if shown:
+        done.set()
+        if watch.is_alive() and time.monotonic() - start > DELAY_SECONDS:
+            watch.join()
             print("\r\033[K", end="", file=sys.stderr, flush=True)
     notes += [" ".join(str(one.message).split()) for one in caught]
 

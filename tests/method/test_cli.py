@@ -420,8 +420,13 @@ def test_commands_of_the_examples_can_be_parsed():
         assert words[0] == "lpsvdd" and command_parser().parse_args(words[1:])
 
 
-def test_progress_is_shown_on_a_terminal_only(folder, monkeypatch, run):
+def test_progress_is_shown_on_a_terminal_once_it_takes_long(folder, monkeypatch, run):
+    words = ("fit", folder / "plain.csv", *LABEL)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    out, err = run("fit", folder / "plain.csv", *LABEL)
-    assert "fitting 48 rows ..." in err and "part 5 of 5" in err and "..." not in out
-    assert run("fit", folder / "plain.csv", *LABEL, "--quiet") == ("", "")
+    monkeypatch.setattr("lpsvdd.cli.commands.DELAY_SECONDS", 100.0)
+    out, err = run(*words)
+    assert out and err == ""
+    monkeypatch.setattr("lpsvdd.cli.commands.DELAY_SECONDS", 1e-4)
+    out, err = run(*words)
+    assert "fitting 48 rows: 0 s" in err and "part 5 of 5: 0 s" in err and "0 s" not in out
+    assert run(*words, "--quiet") == ("", "")
