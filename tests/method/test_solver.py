@@ -109,7 +109,7 @@ def test_one_negative_in_the_middle_is_found():
         assert y @ found.alpha == pytest.approx(1.0)
 
 
-# -- what is certified ----------------------------------------------------------------------------
+# -- what is certified -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("n", "n_neg"), [
@@ -219,7 +219,7 @@ def test_certificate_of_many_points_holds_by_other_arithmetic(p, share):
     assert primal(found.radius_sq) - dual <= 1.2e-7 * (spread + abs(found.primal))
 
 
-# -- a path -----------------------------------------------------------------------------------------
+# -- a path --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["few", "many", "weights"])
@@ -253,7 +253,7 @@ def test_a_start_saves_iterations():
     assert path[1].converged and path[1].n_iter < cold.n_iter
 
 
-# -- invariances ----------------------------------------------------------------------------------
+# -- invariances -------------------------------------------------------------------------------
 
 cells = {"p": st.sampled_from([1.0, 1.1, 1.5, 2.0, 6.0]), "c": st.sampled_from([0.05, 0.3, 2.0])}
 
@@ -279,7 +279,7 @@ def test_scaling_kernel_and_cost_together_changes_nothing(log_scale, p, c):
     assert there.radius_sq == pytest.approx(scale * here.radius_sq, rel=1e-3, abs=1e-4 * scale)
 
 
-# -- kernels that are none --------------------------------------------------------------------------
+# -- kernels that are none -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n, pair", [(40, (0, 1)), (2500, (1200, 1300))])
