@@ -197,6 +197,21 @@ def test_numerical_dust_is_not_counted(p):
     assert told.low > low >= (model.slack_ > 1e-6).sum()
 
 
+@pytest.mark.filterwarnings("ignore:lp-SVDD")
+@pytest.mark.parametrize("p", [1.0, 1.5])
+def test_a_gap_that_is_left_widens_the_counts(p):
+    """Of a model that is solved roughly, near points count as either side of the surface."""
+    wider = 0
+    for seed in range(6):
+        options = {"p": p, "C": 0.1, "gamma": 0.3}
+        rough = LpSVDD(**options, max_iter=6).fit(points(150, seed))
+        exact = determining_points(LpSVDD(**options).fit(points(150, seed)))
+        told = determining_points(rough)
+        assert told.low <= exact.low and exact.high <= told.high
+        wider += told.high - told.low > exact.high - exact.low
+    assert wider >= 3
+
+
 def test_slacks_below_rounding_do_not_count_for_the_lower_end():
     """A circle at p = 1.05: multipliers 1/40 mean slacks of 1e-32, and rounding decides a score."""
     for seed in range(5):

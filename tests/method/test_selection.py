@@ -234,6 +234,12 @@ def test_artificial_outliers_know_nothing_of_the_held_out_rows():
     assert not any(np.array_equal(made[kind], other[kind]) for kind in KINDS)
 
 
+def test_outliers_of_a_fold_are_as_many_as_its_held_out_rows_within_limits():
+    for held_out, of_each in ((10, 50), (70, 70), (700, 300)):
+        made = Fold(X, np.zeros((held_out, 3)), seed=0).outliers
+        assert {len(part) for part in made.values()} == {of_each}
+
+
 def test_extrapolated_points_lie_beyond_a_row_seen_from_another():
     """Rows are unit vectors: x + (x - z)/2 has an entry 3/2 and an entry -1/2."""
     made = artificial_outliers(np.eye(3), 100, random_state=0)["extrapolated"]
