@@ -10,6 +10,9 @@ bounds the optimum from above. So:
 2. ``support_newton`` goes from there to the end, in most cases;
 3. where it does not get there, rounds of ``interior_point`` on W: the support, the points on the
    wrong side of the surface, and half as many more that are near it.
+
+Points that do not fit in memory (``is_remote``, landmarks) take a pass over all rows for each look
+at all of them. There both methods see W alone.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ from lpsvdd.solver.problem import Problem, Value
 from lpsvdd.solver.support_newton import newton_on_support
 
 AT_ONCE = 300  # points up to which the interior point method takes all of them
-SAMPLE_SHARE = 4  # the sample is one point in so many
+SAMPLE_SHARE, SMALLEST_SAMPLE = 4, 150  # the sample is one point in so many, and at least these
 FURTHER = 1e-4  # of tol: the gap to aim at, as scores are known to its square root only
 STEEP = 8.0  # exponent above which few of the points outside have any weight,
 NO_WEIGHT = 1e-4  # a multiplier that is no more than this times the mean
@@ -56,7 +59,7 @@ def minimise(
         value, is_near = problem.evaluate(problem.feasible(problem.weighted_mean())), False
     goal, best, stalled = FURTHER * tol, value, 0
     for rounds in range(1, MAX_ROUNDS + 1):
-        if is_near:
+        if is_near and not problem.points.is_remote:
             value, more = newton_on_support(problem, best, goal, max_iter - n_iter)
             n_iter, best = n_iter + more, better(problem, value, best)
             say(f"support: {np.count_nonzero(value.alpha)} points, {more} steps, "
@@ -76,7 +79,7 @@ def minimise(
 def _from_sample(problem: Problem, tol: float, max_iter: int) -> tuple[Value, int]:
     """Return the value of the centre of a sample, costs scaled to the same total."""
     size = getattr(problem.points, "sample_size", problem.n // SAMPLE_SHARE)
-    some = sample_of(problem.n, max(AT_ONCE, min(size, problem.n // 2)))
+    some = sample_of(problem.n, max(SMALLEST_SAMPLE, min(size, problem.n // 2)))
     if not problem.positive[some].any():
         some = np.union1d(some, np.flatnonzero(problem.positive)[:AT_ONCE])
     ratio = problem.total_cost / float(problem.cost[some][problem.positive[some]].sum())
@@ -137,12 +140,21 @@ def _solve_on(problem, rows, value: Value, is_near, tol, max_iter) -> tuple[Valu
     part = problem.part(rows) if part is None else part
     found = part.evaluate(part.feasible(value.alpha[rows]))
     n_iter = 0
+    if problem.points.is_remote and not problem.is_boxed:
+        found, n_iter = newton_on_support(part, found, FURTHER * tol, max_iter)
+        if found.gap <= 0.1 * tol:
+            return _on_all(problem, rows, found.alpha), n_iter
     near = [min(max(0.1 * value.gap, 1e-18), 0.1)] if is_near else []
     for mu in (*near, 10.0):
         found, more = interior_point(part, found, 0.1 * tol, max_iter - n_iter, mu / part.n)
         n_iter += more
         if found.gap <= 0.1 * tol:
             break
-    alpha = np.zeros(problem.n)
-    alpha[rows] = found.alpha
-    return _spread_out(problem, problem.evaluate(problem.feasible(alpha))), n_iter
+    return _on_all(problem, rows, found.alpha), n_iter
+
+
+def _on_all(problem: Problem, rows: np.ndarray, alpha: np.ndarray) -> Value:
+    """Return the value of the multipliers of some rows, 0 elsewhere, on all points."""
+    whole = np.zeros(problem.n)
+    whole[rows] = alpha
+    return _spread_out(problem, problem.evaluate(problem.feasible(whole)))
