@@ -92,10 +92,11 @@ def test_p_one_with_too_little_cost_is_the_weighted_mean(n_neg):
     assert found.primal == pytest.approx((c * d)[y > 0].sum())
 
 
-def test_a_unit_beyond_floats_gives_the_mean():
-    mean = solve(paper_like(30)[0], p=1.01, c=1e-7)
+@pytest.mark.parametrize("n", [30, 400])
+def test_a_unit_beyond_floats_gives_the_mean(n):
+    mean = solve(paper_like(n)[0], p=1.01, c=1e-7)
     assert mean.status == "optimal" and mean.radius_sq == -math.inf and mean.n_iter == 0
-    np.testing.assert_allclose(mean.alpha, 1.0 / 30.0, rtol=1e-9)
+    np.testing.assert_allclose(mean.alpha, 1.0 / n, rtol=1e-9)
 
 
 def test_one_negative_in_the_middle_is_found():

@@ -130,8 +130,16 @@ def test_the_second_order_is_nearer_to_refits_than_the_first(p, gamma):
     support = model.support_
     assert np.abs(second - exact)[support].mean() < 0.6 * np.abs(first - exact)[support].mean()
     assert (exact <= first + 1e-6).all()
-    s = -model.score_samples(X) + model.alpha_ @ -model.score_samples(X)
-    assert (s - 1e-9 <= second).all() and (second <= first + 1e-9).all()
+
+
+@pytest.mark.parametrize("p", [1.0, 1.05])
+def test_the_second_order_is_between_the_row_itself_and_the_first_order(p):
+    for seed in range(3):
+        X = np.random.default_rng(seed).normal(size=(60, 3))
+        model = LpSVDD(p=p, gamma=0.1).fit(X)
+        first, second = both_orders(model, X)
+        d = -model.score_samples(X)
+        assert (d + model.alpha_ @ d <= second + 1e-9).all() and (second <= first + 1e-9).all()
 
 
 @pytest.mark.parametrize("p", [1.0, 1.2, 2.0, 5.0])
