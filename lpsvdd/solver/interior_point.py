@@ -66,7 +66,7 @@ def interior_point(
         try:
             inverse = problem.points.inverse(problem.inv_scale, step.diagonal)
             move, db, length = step.take(inverse, 1.0 - float(beta.sum()), products)
-        except (np.linalg.LinAlgError, ValueError, ZeroDivisionError):  # numbers beyond floats
+        except (ArithmeticError, np.linalg.LinAlgError, ValueError):  # numbers beyond floats
             break
         if not (length > 1e-10 and math.isfinite(db)):
             break
