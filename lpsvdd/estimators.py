@@ -287,7 +287,7 @@ class LpSVDD(KernelOneClass):
                 "predict gives -1 everywhere (scores still rank). Raise C (or lower nu), or set "
                 "the threshold by surface=, contamination= or rethreshold().",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         if self.surface_ == "leave-one-out":
             self._warn_of_few_rows(training)
@@ -453,7 +453,7 @@ class LpSVDD(KernelOneClass):
                 f"{n:.4g} training rows are too few for nu={self.nu_:g}: no surface drawn from "
                 f"them rejects so few new rows; {need} rows would do",
                 UserWarning,
-                stacklevel=5,
+                stacklevel=6,
             )
         X = training.X
         if isinstance(X, np.ndarray) and n < 2 * X.shape[1] and is_scaled(X):

@@ -50,8 +50,8 @@ PROBLEMS = 10_000
 ORDINARY_P, ORDINARY_COSTS = 20.0, (1e-3, 1e3)
 NOT_CONVERGED_AT_MOST = {"ordinary": 0.03}  # share of the solutions
 COLUMNS = (
-    "kernel", "negatives", "solutions", "optimal", "radius_zero", "not_converged", "unwarned",
-    "exceptions", "wrong", "judged_exactly", "largest_gap",
+    "kernel", "negatives", "ordinary", "solutions", "optimal", "radius_zero", "not_converged",
+    "unwarned", "exceptions", "wrong", "judged_exactly", "largest_gap",
 )  # fmt: skip
 
 
@@ -270,7 +270,7 @@ def not_converged(rows: pd.DataFrame) -> dict[str, float]:
 
 
 def summary(rows: pd.DataFrame) -> pd.DataFrame:
-    """Counts by kernel, or kind if hostile, and presence of negatives (COLUMNS)."""
+    """Counts by kernel, or kind if hostile, negatives and whether it is ordinary (COLUMNS)."""
     rows = rows.assign(
         solutions=1,
         optimal=rows["status"] == "optimal",
@@ -281,13 +281,13 @@ def summary(rows: pd.DataFrame) -> pd.DataFrame:
         judged_exactly=rows["exact"],
         largest_gap=rows["gap"].where(rows["status"] == "optimal"),
     )
-    groups = rows.groupby(["kernel", "negatives"], sort=False)
-    counts = groups[[name for name in COLUMNS[2:-1]]].sum()
+    groups = rows.groupby(["kernel", "negatives", "ordinary"], sort=False)
+    counts = groups[[name for name in COLUMNS[3:-1]]].sum()
     counts["largest_gap"] = [f"{gap:.0e}" for gap in groups["largest_gap"].max()]
     table = counts.reset_index()
     order = {name: i for i, name in enumerate(KERNELS + HOSTILE)}
     table = table.sort_values(
-        ["kernel", "negatives"], key=lambda s: s.map(order) if s.name == "kernel" else s
+        ["kernel", "negatives", "ordinary"], key=lambda s: s.map(order) if s.name == "kernel" else s
     )
     return table[list(COLUMNS)].reset_index(drop=True)
 
@@ -313,5 +313,6 @@ def save(table: pd.DataFrame, path: Path, problems: int) -> None:
             "decades": list(DECADES),
             "points": [MOST_POINTS, MANY_POINTS],
             "hostile": list(HOSTILE),
+            "ordinary": {"p": ORDINARY_P, "costs": list(ORDINARY_COSTS)},
         },  # fmt: skip
     )

@@ -12,6 +12,7 @@ import pytest
 from lpsvdd.solver import solve
 from replication import studies
 from replication.experiment import REQUIRED_SHARE, TOLERANCE
+from replication.nonnegative import solve_nonnegative
 from replication.protocol import Task
 from replication.results import read
 from replication.studies import (
@@ -172,8 +173,8 @@ def test_readings_are_the_solutions_of_their_rules(task):
     for k in (0, pairs - 1):
         params = cells["nonnegative"][k].params
         cost = np.where(kernels.y > 0, params["c"], params.get("c2", params["c"]))
-        for radius in ("free", "nonnegative"):
-            found = solve(kernels.K, kernels.y, p=2.0, c=cost, radius=radius)
+        for radius, rule in (("free", solve), ("nonnegative", solve_nonnegative)):
+            found = rule(kernels.K, kernels.y, p=2.0, c=cost)
             beta = kernels.y * found.alpha
             expected = 2 * kernels.K_eval @ beta - kernels.diag_eval - beta @ kernels.K @ beta
             assert np.allclose(cells[radius][k].scores, expected, atol=1e-4)

@@ -6,9 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from lpsvdd import LpSVDD
+from lpsvdd.cost_rule import SLACK_SHARE
 from replication import table_sets
+from replication.findings import cost_scale as cost_findings
 from replication.findings import tables as findings
 from replication.preprocessing import shared_rows
+from replication.studies import cost_scale as cost_study
 from replication.studies import tables as study
 from replication.table_sets import TableDataError
 
@@ -123,3 +127,37 @@ def test_folder_without_tables_is_refused(tmp_path, monkeypatch):
     table_sets.use(tmp_path)
     with pytest.raises(TableDataError, match=r"the folder lacks .*\.npz"):
         table_sets.load("ovrbench__none")
+
+
+# -- the constant of the cost rule -----------------------------------------------------------------
+
+
+def test_the_constant_is_the_admissible_one_with_the_highest_auc_and_ties_go_to_the_rate():
+    table = pd.DataFrame(
+        {
+            "AUC": [70.0, 75.0, 74.95, 90.0, 90.0],
+            "rejected, 10 wanted": [10.0, 10.9, 10.1, 12.0, 10.0],
+            "shapes, 5 wanted: lowest": [4.0, 4.0, 4.0, 4.0, 2.0],
+            "shapes, 5 wanted: highest": [6.0, 6.0, 6.0, 6.0, 6.0],
+        },
+        index=pd.Index([0.01, 0.03, 0.2, 0.3, 1.0], name="f"),
+    )
+    assert cost_findings.chosen_constant(table) == 0.2
+    assert cost_findings.chosen_constant(table.assign(AUC=[70.0, 75.0, 74.8, 90.0, 90.0])) == 0.03
+    assert cost_findings.chosen_constant(table.iloc[3:]) == cost_findings.CODED
+
+
+def test_an_explicit_cost_is_that_of_the_default():
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    model = cost_study.with_constant(SLACK_SHARE, 0.05, X).fit(X)
+    default = LpSVDD(nu=0.05).fit(X)
+    assert model.C_ == pytest.approx(default.C_) and model.offset_ == pytest.approx(default.offset_)
+    assert cost_study.with_constant(2 * SLACK_SHARE, 0.05, X).C == pytest.approx(model.C_ / 2)
+
+
+def test_the_job_of_the_cost_rule_takes_shapes_and_tables(made):
+    for name in ("ring", NAME):
+        rows = pd.DataFrame(cost_study.cost_scale(study.TableTask(name)))
+        assert rows["f"].tolist() == list(cost_study.CANDIDATES)
+        assert rows["auc"].isna().all() if name == "ring" else rows["auc"].between(50, 100).all()
+        assert (rows["rejected_5"] < 25).all() and (rows["rejected_5"] <= rows["rejected_10"]).all()
