@@ -10,6 +10,9 @@ bounds the optimum from above. So:
 2. ``support_newton`` goes from there to the end, in most cases;
 3. where it does not get there, rounds of ``interior_point`` on W: the support, the points on the
    wrong side of the surface, and half as many more that are near it.
+
+Points that do not fit in memory (``is_remote``, landmarks) take a pass over all rows for each look
+at all of them. There both methods see W alone.
 """
 
 from __future__ import annotations
@@ -56,7 +59,7 @@ def minimise(
         value, is_near = problem.evaluate(problem.feasible(problem.weighted_mean())), False
     goal, best, stalled = FURTHER * tol, value, 0
     for rounds in range(1, MAX_ROUNDS + 1):
-        if is_near:
+        if is_near and not problem.points.is_remote:
             value, more = newton_on_support(problem, best, goal, max_iter - n_iter)
             n_iter, best = n_iter + more, better(problem, value, best)
             say(f"support: {np.count_nonzero(value.alpha)} points, {more} steps, "
@@ -137,12 +140,21 @@ def _solve_on(problem, rows, value: Value, is_near, tol, max_iter) -> tuple[Valu
     part = problem.part(rows) if part is None else part
     found = part.evaluate(part.feasible(value.alpha[rows]))
     n_iter = 0
+    if problem.points.is_remote and not problem.is_boxed:
+        found, n_iter = newton_on_support(part, found, FURTHER * tol, max_iter)
+        if found.gap <= 0.1 * tol:
+            return _on_all(problem, rows, found.alpha), n_iter
     near = [min(max(0.1 * value.gap, 1e-18), 0.1)] if is_near else []
     for mu in (*near, 10.0):
         found, more = interior_point(part, found, 0.1 * tol, max_iter - n_iter, mu / part.n)
         n_iter += more
         if found.gap <= 0.1 * tol:
             break
-    alpha = np.zeros(problem.n)
-    alpha[rows] = found.alpha
-    return _spread_out(problem, problem.evaluate(problem.feasible(alpha))), n_iter
+    return _on_all(problem, rows, found.alpha), n_iter
+
+
+def _on_all(problem: Problem, rows: np.ndarray, alpha: np.ndarray) -> Value:
+    """Return the value of the multipliers of some rows, 0 elsewhere, on all points."""
+    whole = np.zeros(problem.n)
+    whole[rows] = alpha
+    return _spread_out(problem, problem.evaluate(problem.feasible(whole)))

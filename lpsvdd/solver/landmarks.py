@@ -56,6 +56,8 @@ class LandmarkPoints:
     options : of the kernel
     """
 
+    is_remote = True
+
     def __init__(self, blocks: ArrayBlocks | DaskBlocks, chart, options: dict) -> None:
         self.blocks, self.chart = blocks, chart
         self.memory = min(2.5e9, 0.3 * available_memory())  # bytes for coordinates

@@ -6,6 +6,7 @@ points of a space with few dimensions. Each has
 
 - ``diag``: k_ii about the origin in use; ``spread``: the mean squared distance to the mean, the
   unit of length; ``size``: the largest k_ii as given, which says how many digits sums keep;
+- ``is_remote``: whether ``times`` is a pass over rows that are not in memory;
 - ``times(beta)``: K beta; ``part(rows)``: some of the points, in the same units and about the same
   origin, as a ``Gram`` or ``Coordinates``; ``subset(rows)``: the same without computing anything.
 
@@ -66,6 +67,7 @@ class Gram:
     diag: np.ndarray
     spread: float
     size: float
+    is_remote = False
 
     @classmethod
     def check(cls, K: np.ndarray) -> Gram:
@@ -133,6 +135,8 @@ class Coordinates:
     (landmarks).
     """
 
+    is_remote = False
+
     def __init__(self, Z: np.ndarray, diag: np.ndarray, spread: float, size: float) -> None:
         self.Z, self.diag, self.spread, self.size = Z, diag, spread, size
 
@@ -192,6 +196,8 @@ class Rows:
     of a sample of them. It is a unit, a per cent of which changes no solution, only the last
     digits of what a relative gap is relative to.
     """
+
+    is_remote = False
 
     def __init__(
         self,

@@ -273,6 +273,8 @@ class Problem:
         if total >= target:
             alpha[positive] *= target / total
             return alpha
+        if target - total <= 1e-13 * target:  # rounding
+            return alpha
         for takers in (positive & (alpha > 0.0), positive):
             room = np.where(takers, cost - alpha, 0.0)
             if room.sum() >= target - total:

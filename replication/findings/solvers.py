@@ -25,7 +25,6 @@ FUZZ_COLUMNS = {
     "not_converged": "not converged",
     "exceptions": "exceptions",
     "wrong": "wrong",
-    "in_features": "centre in coordinates",
     "judged_exactly": "judged with 60 digits",
     "largest_gap": "largest gap",
 }

@@ -49,7 +49,7 @@ PROBLEMS = 10_000
 NOT_CONVERGED_AT_MOST = {"plain": 0.005, "hostile": 0.15}  # shares of the solutions
 COLUMNS = (
     "kernel", "negatives", "solutions", "optimal", "radius_zero", "not_converged", "unwarned",
-    "exceptions", "wrong", "in_features", "judged_exactly", "largest_gap",
+    "exceptions", "wrong", "judged_exactly", "largest_gap",
 )  # fmt: skip
 
 
@@ -233,11 +233,10 @@ def _outcome(one: Problem, case: Case, road: str, solution) -> dict[str, Any]:
     verdict = Verdict(True, found.gap, False)
     if found.status != "not-converged":
         verdict = judge(case, found)
-    in_features = not np.array_equal(found.centre, case.y * found.alpha)
-    return _row(one, road, found.status, verdict, in_features)
+    return _row(one, road, found.status, verdict)
 
 
-def _row(one: Problem, road: str, status="", verdict=None, in_features=False, error="") -> dict:
+def _row(one: Problem, road: str, status="", verdict=None, error="") -> dict:
     return {
         "number": one.number, "kernel": one.kernel, "road": road, "p": one.case.p,
         "negatives": bool((one.case.y < 0).any()), "status": status, "error": error,
@@ -245,7 +244,7 @@ def _row(one: Problem, road: str, status="", verdict=None, in_features=False, er
         "reason": "" if verdict is None else verdict.reason,
         "gap": float("nan") if verdict is None else verdict.gap,
         "exact": verdict is not None and verdict.is_exact,
-        "in_features": in_features, "warned": False,
+        "warned": False,
     }  # fmt: skip
 
 

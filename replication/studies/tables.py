@@ -25,7 +25,7 @@ from sklearn.neighbors import KernelDensity, LocalOutlierFactor, NearestNeighbor
 from sklearn.svm import OneClassSVM
 
 from lpsvdd import ConformalDetector, LpSVDD, LpSVDDCV
-from lpsvdd.kernels import resolve_gamma
+from lpsvdd.kernels import kernel_matrix, resolve_gamma
 from lpsvdd.selection import CRITERIA, KINDS, Fold
 from lpsvdd.selection._folds import FoldModel, likelihood
 from lpsvdd.selection._folds import auc as share_above
@@ -34,6 +34,7 @@ from replication import table_sets
 from replication.baselines import KernelMean
 from replication.preprocessing import shared_rows
 from replication.protocol import auc, trial_seed
+from replication.share import solve_share
 from replication.store import Row
 from replication.studies.study import Named, study
 
@@ -81,6 +82,14 @@ def draw(task: TableTask) -> Split:
     parts = normal[:MOST_TEST], foreign[:MOST_TEST]
     y = np.repeat([1, -1], [len(part) for part in parts])
     return standardised(X, np.vstack(parts), y)
+
+
+def as_they_come(task: TableTask) -> tuple[Split, np.ndarray]:
+    """The rows of a task for rates, copies and all, and which test rows are anomalies."""
+    train, test, anomaly = table_sets.load(task.dataset)
+    rng = np.random.default_rng([SEED, trial_seed(task.dataset, task.trial)])
+    X = rng.permutation(train)[:MOST_TRAIN]
+    return standardised(X, test, np.where(anomaly, -1, 1)), anomaly
 
 
 def standardised(X: np.ndarray, test: np.ndarray, y: np.ndarray) -> Split:
@@ -182,14 +191,11 @@ def tables_exponents(task: TableTask) -> list[Row]:
     widths = {rule: resolve_gamma(rule, data.train) for rule in RULES} | {"chosen": chosen}
     head, rows = properties(task, data), []
     for width, gamma in widths.items():
+        K, Kz = (kernel_matrix(rows, data.train, gamma=gamma) for rows in (data.train, data.test))
         mean = KernelMean(gamma=gamma).fit(data.train).score_samples(data.test)
         for share in SHARES:
-            scores = {
-                f"{p:g}": fitted(LpSVDD(p=p, nu=share, gamma=gamma), data.train)[0].score_samples(
-                    data.test
-                )
-                for p in EXPONENTS
-            } | {"mean": mean}
+            balls = {f"{p:g}": solve_share(K, p=p, nu=share).solution for p in EXPONENTS}
+            scores = {name: Kz @ ball.centre for name, ball in balls.items()} | {"mean": mean}
             found = {name: aucs(one, data.y) for name, one in scores.items()}
             ranks = {name: rankdata(one) for name, one in scores.items()}
             row = head | {"width": width, "share": share, "gain": label_gain(found)}
@@ -331,10 +337,7 @@ def tables_rates(task: TableTask) -> list[Row]:
 
     Rows are drawn as they come: without copies in training, new rows would be rarer than old ones.
     """
-    train, test, anomaly = table_sets.load(task.dataset)
-    rng = np.random.default_rng([SEED, trial_seed(task.dataset, task.trial)])
-    X = rng.permutation(train)[:MOST_TRAIN]
-    data = standardised(X, test, np.where(anomaly, -1, 1))
+    data, anomaly = as_they_come(task)
     search = fitted(LpSVDDCV(random_state=task.trial), data.train)[0]
     gamma = search.best_params_["gamma"]
     conformal = {
