@@ -263,7 +263,7 @@ class KernelOneClass(KernelInput, OutlierMixin, BaseEstimator):
         return self._score_kernel(K, self.diag_fit_)
 
     def _natural_offset(self, K) -> float:
-        """Return the threshold where ``contamination`` is None: every positive sample is accepted."""
+        """Return the threshold without ``contamination``: every positive sample is accepted."""
         return float(self._training_scores(K)[self.y_fit_ > 0].min())
 
     # -- inner workings ---------------------------------------------------------------------

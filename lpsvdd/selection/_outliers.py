@@ -43,7 +43,7 @@ class _Rows:
 
     @cached_property
     def neighbour_distance(self) -> np.ndarray:
-        """Return the distance of each row to its fifth neighbour, or to the last if there are fewer."""
+        """Return the distance of each row to its fifth neighbour, or to the last of fewer."""
         k = min(5, len(self.X) - 1)
         if k < 1:
             return np.ones(len(self.X))
