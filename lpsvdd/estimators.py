@@ -331,11 +331,11 @@ class LpSVDD(KernelOneClass):
         else:
             self.centre_rows_ = training.kept[np.flatnonzero(solution.alpha)]
             self.centre_coef_ = solution.centre[np.flatnonzero(solution.alpha)]
-            if training.X is not None:
+            if training.K is None:
                 self.X_fit_ = training.X
                 self.diag_fit_ = kernel_diagonal(training.X, **training.options)
             else:
-                self.diag_fit_ = np.diagonal(training.K).copy()
+                self.diag_fit_ = training.K.diagonal().copy()
         if self.kernel == "linear":
             self.centre_ = self.centre_coef_ @ self.X_fit_[self.centre_rows_]
         if isinstance(points, Rows):
