@@ -126,8 +126,8 @@ class Training:
         """Set ``kept``, ``group`` and ``weight_kept``: equal rows are one row with their weight."""
         weight = np.ones(self.n) if self.weight is None else self.weight
         first = np.arange(self.n)
-        if self.X is not None and self.solver != "landmarks":
-            first = _first_equal(self.X, self.y)
+        if self.solver != "landmarks":  # equal rows of a kernel matrix are equal points too
+            first = _first_equal(self.X if self.K is None else self.K, self.y)
         total = np.bincount(first, weight, self.n)
         self.kept = np.flatnonzero(total)
         self.weight_kept = total[self.kept]

@@ -30,6 +30,7 @@ from lpsvdd.surface import SECOND_ORDER, SURFACES, rows_needed, surface_at
 
 DEFAULT_NU = 0.1  # where nu is not given
 SCORE_ROUNDING = 1e-12  # of squared distances, relative to the kernel values they are made of
+ROUNDED_STEPS = 32  # rounding errors of a score, in units of its largest term
 ON_SURFACE = 1e-8  # a distance from the surface that counts as none, relative to max d
 SOLVERS = ("auto", "dense", "working-set", "landmarks")
 
@@ -369,7 +370,10 @@ class LpSVDD(KernelOneClass):
             reach = float(d.max())
             near = d[(training.y_kept > 0) & (np.abs(d - self.radius_sq_) <= ON_SURFACE * reach)]
             if len(near):
-                self.radius_sq_ = max(self.radius_sq_, float(near.max())) + 1e-13 * reach
+                size = float(np.abs(self.diag_fit_).max())
+                size = np.sqrt(size * reach) if self.kernel == "linear" else size
+                rounding = 1e-13 * reach + ROUNDED_STEPS * np.finfo(float).eps * size
+                self.radius_sq_ = max(self.radius_sq_, float(near.max())) + rounding
         self.distance_fit_ = training.for_all(d)
         without = np.flatnonzero(training.group < 0)
         if len(without):

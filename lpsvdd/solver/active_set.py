@@ -61,7 +61,8 @@ def minimise(
     for rounds in range(1, MAX_ROUNDS + 1):
         if is_near and not problem.points.is_remote:
             value, more = newton_on_support(problem, best, goal, max_iter - n_iter)
-            n_iter, best = n_iter + more, better(problem, value, best)
+            n_iter += more
+            best = value if is_optimal(problem, value, tol) else better(problem, value, best)
             say(f"support: {np.count_nonzero(value.alpha)} points, {more} steps, "
                 f"gap {max(value.gap, 0.0):.1e}")  # fmt: skip
         if is_optimal(problem, best, tol) or n_iter >= max_iter or stalled > MAX_STALLED_ROUNDS:

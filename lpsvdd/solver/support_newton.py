@@ -53,9 +53,12 @@ def newton_on_support(
     systems = _Systems(problem)
     k_beta = problem.kernel_times(problem.y * value.alpha)
     best, before = value, value.gap
-    while value.gap > tol and failures <= MAX_FAILURES and n_iter < min(max_iter, MAX_STEPS):
+    is_last = False
+    while failures <= MAX_FAILURES and n_iter < min(max_iter, MAX_STEPS) and not is_last:
         n_iter += 1
-        if n_iter % (4 if problem.p > 8.0 else PATIENCE) == 0:
+        # A gap says how near the centre is to its square root only: one step more gives all digits.
+        is_last = value.gap <= tol
+        if not is_last and n_iter % (4 if problem.p > 8.0 else PATIENCE) == 0:
             if best.gap > 0.5 * before:
                 break
             before = best.gap
@@ -70,7 +73,7 @@ def newton_on_support(
             continue
         failures, g = 0, max(0.5 * g, base)
         value, k_beta = moved, k_moved
-        best = value if value.gap < best.gap else best
+        best = value if value.gap < best.gap or is_last else best
     return best, n_iter
 
 
