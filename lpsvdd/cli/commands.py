@@ -25,7 +25,6 @@ from lpsvdd import LpSVDD, LpSVDDCV, save, tables
 from lpsvdd._atomic import whole_file
 from lpsvdd.explain import explain
 from lpsvdd.persistence import load_model, read_notes
-from lpsvdd.surface import rows_needed
 from lpsvdd.tables import ColumnRoles, listed
 
 FOLDS = 5
@@ -44,9 +43,6 @@ def fit_table(options: Namespace) -> None:
     model = make_pipeline(tables.column_transformer(roles, normal), _detector(options))
     with progress(options, f"{'tuning on' if options.tune else 'fitting'} {n} rows", notes):
         model.fit(normal)
-    if n < (need := rows_needed(options.nu)):
-        few = f"{n} normal rows are too few for --nu {options.nu:g}"
-        notes.append(f"{few}: below {need}, too many new rows are rejected")
     svdd = getattr(model[-1], "best_estimator_", model[-1])
     certificate = "NOT CONVERGED" if svdd.status_ == "not-converged" else "optimal"
     if svdd.solver_ == "landmarks":  # the gap is that of the problem without them

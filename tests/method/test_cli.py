@@ -116,7 +116,7 @@ def test_fit_rate_comes_from_five_folds_with_an_exact_interval(folder, frame, ru
 
 def test_fit_with_more_rows_asked_for_than_given_warns(folder, tmp_path, run):
     out, _ = run("fit", folder / "plain.csv", *LABEL, "--nu", 0.02)
-    assert "48 normal rows are too few for --nu 0.02: below 50" in out
+    assert "48 training rows are too few for nu=0.02" in out and "49 rows would do" in out
     assert "too few" not in run("fit", folder / "plain.csv", *LABEL, "--nu", 0.021)[0]
     pd.DataFrame({"a": [1.0, 2.0, 4.0]}).to_csv(tmp_path / "d.csv", index=False)
     assert "too few rows to say" in run("fit", tmp_path / "d.csv")[0]
