@@ -132,6 +132,16 @@ def warn_of_collapse(X: np.ndarray, K: np.ndarray) -> None:
         )
 
 
+def is_scaled(rows: np.ndarray) -> bool:
+    """Tell whether the columns were standardised, or stretched to [0, 1], by these very rows."""
+    rows = rows[:, np.ptp(rows, axis=0) > 0.0]
+    if not rows.size or np.array_equal(rows, np.round(rows)):  # indicators may look like it
+        return False
+    standard = np.abs(rows.mean(axis=0)) + np.abs(rows.std(axis=0) - 1.0) < 1e-9
+    unit = np.abs(rows.min(axis=0)) + np.abs(rows.max(axis=0) - 1.0) < 1e-9
+    return bool(standard.all() or unit.all())
+
+
 def weighted_quantile(values: np.ndarray, level: float, weights: np.ndarray | None) -> float:
     """NumPy's linearly interpolated quantile of the values written out weight-many times each."""
     if weights is None:

@@ -35,8 +35,8 @@ def cost_by_scale(nu: float, total: float, p: float, spread: float) -> float:
 
     Examples
     --------
-    >>> cost_by_scale(0.1, 100.0, 1.0, 0.5), round(cost_by_scale(0.1, 100.0, 2.0, 0.5), 6)
-    (0.1, 1.0)
+    >>> [round(cost_by_scale(0.1, 100.0, p, 0.5), 6) for p in (1.0, 2.0)]
+    [0.1, 1.0]
     """
     spread = spread if spread > 0.0 else 1.0  # all targets coincide: any unit of length will do
     log_cost = -math.log(nu * total * p) - (p - 1.0) * math.log(SLACK_SHARE * spread)

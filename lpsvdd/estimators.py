@@ -9,7 +9,13 @@ from scipy.spatial.distance import cdist
 
 from lpsvdd._base import KernelOneClass
 from lpsvdd._training import Training
-from lpsvdd._validation import check_exponent, check_tolerance, is_number, weighted_quantile
+from lpsvdd._validation import (
+    check_exponent,
+    check_tolerance,
+    is_number,
+    is_scaled,
+    weighted_quantile,
+)
 from lpsvdd.bounds import rejection_risk_of
 from lpsvdd.cost_rule import check_share, cost_by_scale
 from lpsvdd.explain import explain
@@ -448,6 +454,15 @@ class LpSVDD(KernelOneClass):
                 f"them rejects so few new rows; {need} rows would do",
                 UserWarning,
                 stacklevel=6,
+            )
+        X = training.X
+        if isinstance(X, np.ndarray) and n < 2 * X.shape[1] and is_scaled(X):
+            warnings.warn(
+                f"the columns were scaled by these {n:.4g} rows, which are few for {X.shape[1]} "
+                f"columns: more than nu={self.nu_:g} of the new rows will be rejected. "
+                f"{2 * X.shape[1]} rows would do, or a scaling learnt from other rows",
+                UserWarning,
+                stacklevel=5,
             )
 
     def _check_parameters(self) -> None:

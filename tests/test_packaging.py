@@ -311,7 +311,10 @@ def test_the_examples_of_page_one_and_the_readme_run(tmp_path, monkeypatch):
     assert float(auc) > 0.8 and statements <= 10 and (tmp_path / "wine.lpsvdd").is_file()
     page = ROOT / "book" / "intro.md"
     printed, statements = printed_by(page)
-    assert [printed] == re.findall(r"```text\n(.*?)```", page.read_text(), flags=re.S)
+    (shown,) = re.findall(r"```text\n(.*?)```", page.read_text(), flags=re.S)
+    assert re.sub(r"\d+", "n", printed) == re.sub(r"\d+", "n", shown)
+    now, then = ([int(n) for n in re.findall(r"\d+", text)] for text in (printed, shown))
+    assert now == pytest.approx(then, abs=2)  # per cent; one row is a half
     assert statements <= 6
 
 

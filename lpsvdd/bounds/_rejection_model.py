@@ -34,6 +34,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from lpsvdd._validation import is_scaled
+
 from ._rejection import rejection_risk
 
 if TYPE_CHECKING:
@@ -167,7 +169,7 @@ def learnt_from_the_sample(model: LpSVDD, kept: np.ndarray) -> list[str]:
     if getattr(model, "landmarks_chosen_", False):
         learnt.append("the landmarks")
     rows = None if model.kernel == "precomputed" else getattr(model, "X_fit_", None)
-    if rows is not None and len(rows) == len(kept) and (_scaled(rows) or _scaled(rows[kept])):
+    if rows is not None and len(rows) == len(kept) and (is_scaled(rows) or is_scaled(rows[kept])):
         learnt.append("the scaling of the columns")
     if learnt:
         learnt[-1] += " was" if len(learnt) == 1 and "landmarks" not in learnt[0] else " were"
@@ -210,16 +212,6 @@ def _excess(model: LpSVDD) -> np.ndarray:
     if model.solver_ == "landmarks" or model.kernel == "precomputed":
         return model.distance_fit_ - model.radius_sq_
     return -model.score_samples(model.X_fit_) - model.radius_sq_
-
-
-def _scaled(rows: np.ndarray) -> bool:
-    """Whether the columns were standardised, or stretched to [0, 1], by these very rows."""
-    rows = rows[:, np.ptp(rows, axis=0) > 0.0]
-    if not rows.size or np.array_equal(rows, np.round(rows)):  # indicators may look like it
-        return False
-    standard = np.abs(rows.mean(axis=0)) + np.abs(rows.std(axis=0) - 1.0) < 1e-9
-    unit = np.abs(rows.min(axis=0)) + np.abs(rows.max(axis=0) - 1.0) < 1e-9
-    return bool(standard.all() or unit.all())
 
 
 def _check_density(model: LpSVDD, kept: np.ndarray, on_surface: int) -> None:

@@ -28,7 +28,7 @@ from lpsvdd.solver.problem import Problem, Value
 from lpsvdd.solver.support_newton import newton_on_support
 
 AT_ONCE = 300  # points up to which the interior point method takes all of them
-SAMPLE_SHARE = 4  # the sample is one point in so many
+SAMPLE_SHARE, SMALLEST_SAMPLE = 4, 150  # the sample is one point in so many, and at least these
 FURTHER = 1e-4  # of tol: the gap to aim at, as scores are known to its square root only
 STEEP = 8.0  # exponent above which few of the points outside have any weight,
 NO_WEIGHT = 1e-4  # a multiplier that is no more than this times the mean
@@ -79,7 +79,7 @@ def minimise(
 def _from_sample(problem: Problem, tol: float, max_iter: int) -> tuple[Value, int]:
     """Return the value of the centre of a sample, costs scaled to the same total."""
     size = getattr(problem.points, "sample_size", problem.n // SAMPLE_SHARE)
-    some = sample_of(problem.n, max(AT_ONCE, min(size, problem.n // 2)))
+    some = sample_of(problem.n, max(SMALLEST_SAMPLE, min(size, problem.n // 2)))
     if not problem.positive[some].any():
         some = np.union1d(some, np.flatnonzero(problem.positive)[:AT_ONCE])
     ratio = problem.total_cost / float(problem.cost[some][problem.positive[some]].sum())

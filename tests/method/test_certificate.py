@@ -47,7 +47,7 @@ def with_gap(value, gap: float):
     return value._replace(excess=gap * (1.0 + abs(value.primal)))
 
 
-# -- the definition ---------------------------------------------------------------------------------
+# -- the definition ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("gap, accepted", [
@@ -121,7 +121,7 @@ def test_a_warning_blames_rounding_where_rounding_is_to_blame():
         solve(kernel_matrix(X, gamma=0.3), p=1.05, c=0.5, max_iter=1)
 
 
-# -- every way to a solution ------------------------------------------------------------------------
+# -- every way to a solution ---------------------------------------------------------------------
 
 
 def test_every_way_asks_the_same_question(monkeypatch):
@@ -174,7 +174,7 @@ def test_optimal_means_within_the_tolerance(p, n_neg):
     assert any(ratio <= 1.0 for ratio in ratios)
 
 
-# -- the gap that is reported is the gap that holds ------------------------------------------------
+# -- the gap that is reported is the gap that holds ---------------------------------------------
 
 
 def true_gap(case: Case, found) -> float:

@@ -44,6 +44,13 @@ def test_ordinary_problems_that_do_not_converge_are_few(rows):
     assert rows["ordinary"].mean() > 0.1 and (rows["status"] == "optimal").mean() > 0.7
 
 
+def test_the_gap_of_what_is_optimal_is_at_most_twice_the_tolerance(rows):
+    """In 60 digits, or in doubles where their rounding is at most DOUBLE_IS_ENOUGH."""
+    found = rows[rows["status"] == "optimal"]
+    assert found.loc[found["exact"], "gap"].max() <= 2e-9
+    assert found["gap"].max() <= 2e-9 + fuzz_judge.DOUBLE_IS_ENOUGH
+
+
 def test_the_problems_are_as_various_as_they_should_be():
     drawn = [fuzz.problem(i) for i in range(300)]
     assert {one.kernel for one in drawn} == {*fuzz.KERNELS, *fuzz.HOSTILE}

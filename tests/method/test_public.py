@@ -24,7 +24,7 @@ KEYWORDS = {
     LpSVDD.fit: ["X", "y", "sample_weight"],
     LpSVDD.rejection_risk: ["beta"],
     LpSVDDCV: ["p", "gammas", "nus", "criterion", "cv", "random_state", "n_jobs"],
-    solve: ["K", "y", "p", "c", "radius", "tol", "max_iter"],
+    solve: ["K", "y", "p", "c", "tol", "max_iter"],
     solve_path: ["K", "y", "ps", "cs", "c_neg"],
     reference.solve_dual: ["K", "y", "p", "c"],
     reference.solve_primal: ["K", "y", "p", "c"],

@@ -92,10 +92,11 @@ def test_p_one_with_too_little_cost_is_the_weighted_mean(n_neg):
     assert found.primal == pytest.approx((c * d)[y > 0].sum())
 
 
-def test_a_unit_beyond_floats_gives_the_mean():
-    mean = solve(paper_like(30)[0], p=1.01, c=1e-7)
+@pytest.mark.parametrize("n", [30, 400])
+def test_a_unit_beyond_floats_gives_the_mean(n):
+    mean = solve(paper_like(n)[0], p=1.01, c=1e-7)
     assert mean.status == "optimal" and mean.radius_sq == -math.inf and mean.n_iter == 0
-    np.testing.assert_allclose(mean.alpha, 1.0 / 30.0, rtol=1e-9)
+    np.testing.assert_allclose(mean.alpha, 1.0 / n, rtol=1e-9)
 
 
 def test_one_negative_in_the_middle_is_found():
@@ -109,7 +110,7 @@ def test_one_negative_in_the_middle_is_found():
         assert y @ found.alpha == pytest.approx(1.0)
 
 
-# -- what is certified ----------------------------------------------------------------------------
+# -- what is certified -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("n", "n_neg"), [
@@ -181,12 +182,6 @@ def test_negatives_that_no_ball_separates_are_solved_or_warned_about(kernel, p):
     assert optimal >= 3 or p > 3.0  # beyond, such multipliers may be too large for doubles
 
 
-def test_multipliers_beyond_any_float_are_reported():
-    K = 1e8 * LINE @ LINE.T
-    with pytest.warns(ConvergenceWarning, match="without a certificate"):
-        assert solve(K, [1, -1, 1, -1, 1], p=100.0, c=1e8).status == "not-converged"
-
-
 @pytest.mark.parametrize("p", [1.0, 1.05, 1.2, 2.0, 5.0, 20.0])
 @pytest.mark.parametrize("share", [2.0, 100.0])
 def test_certificate_of_many_points_holds_by_other_arithmetic(p, share):
@@ -219,7 +214,7 @@ def test_certificate_of_many_points_holds_by_other_arithmetic(p, share):
     assert primal(found.radius_sq) - dual <= 1.2e-7 * (spread + abs(found.primal))
 
 
-# -- a path -----------------------------------------------------------------------------------------
+# -- a path --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["few", "many", "weights"])
@@ -253,7 +248,7 @@ def test_a_start_saves_iterations():
     assert path[1].converged and path[1].n_iter < cold.n_iter
 
 
-# -- invariances ----------------------------------------------------------------------------------
+# -- invariances -------------------------------------------------------------------------------
 
 cells = {"p": st.sampled_from([1.0, 1.1, 1.5, 2.0, 6.0]), "c": st.sampled_from([0.05, 0.3, 2.0])}
 
@@ -279,7 +274,7 @@ def test_scaling_kernel_and_cost_together_changes_nothing(log_scale, p, c):
     assert there.radius_sq == pytest.approx(scale * here.radius_sq, rel=1e-3, abs=1e-4 * scale)
 
 
-# -- kernels that are none --------------------------------------------------------------------------
+# -- kernels that are none -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n, pair", [(40, (0, 1)), (2500, (1200, 1300))])
