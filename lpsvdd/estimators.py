@@ -331,7 +331,7 @@ class LpSVDD(KernelOneClass):
         else:
             self.centre_rows_ = training.kept[np.flatnonzero(solution.alpha)]
             self.centre_coef_ = solution.centre[np.flatnonzero(solution.alpha)]
-            if training.X is not None:
+            if training.K is None:
                 self.X_fit_ = training.X
                 self.diag_fit_ = kernel_diagonal(training.X, **training.options)
             else:
@@ -373,9 +373,10 @@ class LpSVDD(KernelOneClass):
         self.distance_fit_ = training.for_all(d)
         without = np.flatnonzero(training.group < 0)
         if len(without):
-            kernel, diag = self.kernel == "precomputed", self.diag_fit_
-            rows = training.K[without] if kernel else blocks_of(training.X).take(without)
-            scores = self._score_kernel(rows, diag[without]) if kernel else self._score_points(rows)
+            if training.K is None:
+                scores = self._score_points(blocks_of(training.X).take(without))
+            else:
+                scores = self._score_kernel(training.K[without], self.diag_fit_[without])
             self.distance_fit_[without] = -scores
         self.slack_ = np.maximum(training.y * (self.distance_fit_ - self.radius_sq_), 0.0)
         kept = training.group >= 0

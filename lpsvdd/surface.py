@@ -42,8 +42,8 @@ from lpsvdd.solver.problem import Problem
 
 SURFACES = ("auto", "ball", "leave-one-out")
 SECOND_ORDER = 1_000  # support rows up to which the second order is computed, by a factorisation
-REFITTED, REFITTED_NEAR_ONE = 100, 600  # rows up to which those that decide are refitted,
-REFIT_TOL, MAX_REFIT_STEPS = 1e-6, 60  # to this gap
+REFITTED, REFITTED_NEAR_ONE = 100, 500  # rows up to which those that decide are refitted,
+REFIT_TOL, MAX_REFIT_STEPS = 1e-3, 60  # to this gap
 STIFF = 1e6  # stiffness of a row that does not move; the unit is the largest kernel value
 JITTER = 1e-10  # stiffness of all, as equal rows make K singular
 ON_SURFACE = 1e-8  # slack that counts as none at p = 1, the same unit
@@ -83,22 +83,24 @@ def surface_at(
         if isinstance(problem.points, Rows):
             problem = problem.part(np.arange(problem.n))
         if isinstance(problem.points, Gram):
-            _refit_deciding_rows(problem, alpha, without, nu, weight)
+            _refit_deciding_rows(problem, alpha, within + mean, without, nu, weight)
     targets = y > 0.0
     return upper_quantile(without[targets], nu, weight[targets]) - mean
 
 
-def _refit_deciding_rows(problem: Problem, alpha, without, nu: float, weight) -> None:
+def _refit_deciding_rows(problem: Problem, alpha, s, without, nu: float, weight) -> None:
     """Replace, from the farthest on, what is left out by refits until the quantile is of refits.
 
     The Newton step knows the rows of the support only. Where few rows hold the centre (p near 1)
-    others take over, and its distances are too large.
+    others take over, and its distances are too large. No row comes nearer by leaving: one whose
+    ``s`` is beyond the quantile needs no refit.
     """
     targets = np.flatnonzero(problem.y > 0.0)
     pending = targets[alpha[targets] > 0.0]
     while len(pending):
         quantile = upper_quantile(without[targets], nu, weight[targets])
-        deciding = pending[without[pending] >= quantile * (1.0 - 1e-12)]
+        near = quantile * (1.0 - 1e-12)
+        deciding = pending[(without[pending] >= near) & (s[pending] <= quantile)]
         if not len(deciding):
             return
         row = deciding[np.argmax(without[deciding])]

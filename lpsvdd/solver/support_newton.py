@@ -143,7 +143,8 @@ def _line_search(problem: Problem, value: Value, new: np.ndarray, k_beta, tol, l
     At p = 1, where D is quadratic, its maximiser on the way is tried after the full step.
     """
     k_new = problem.kernel_times(problem.y * new)
-    dual, lengths = value.primal - value.excess, LENGTHS
+    dual = value.primal - value.excess
+    lengths: tuple[float, ...] = LENGTHS
     if problem.is_boxed:
         change = new - value.alpha
         curvature = 2.0 * float((problem.y * change) @ (k_new - k_beta))
@@ -175,10 +176,10 @@ class _Systems:
         unit = points.spread * problem.inv_scale
         if not isinstance(points, (Gram, Rows)):
             Z = points.part(rows).Z * math.sqrt(problem.inv_scale)
-            inverse = Woodbury(Z, D + 1e-12 * unit)
+            small = Woodbury(Z, D + 1e-12 * unit)
             if m > DIRECT:
-                return bordered(inverse, right, missing)[0]
-            return _holding(inverse, right, missing, y, start, most)
+                return bordered(small, right, missing)[0]
+            return _holding(small, right, missing, y, start, most)
         if m <= DIRECT:
             inverse = Cholesky(factor * points.part(rows).K, D + 1e-13 * unit)
             return _holding(inverse, right, missing, y, start, most)

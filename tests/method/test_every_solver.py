@@ -42,7 +42,8 @@ WEIGHTS = RNG.integers(0, 4, size=N).astype(float)
 @pytest.fixture
 def _small_sets(monkeypatch):
     """Sets so small that a few hundred points go the ways of many thousands."""
-    monkeypatch.setattr("lpsvdd.solver.active_set.AT_ONCE", 60)
+    for name in ("AT_ONCE", "SMALLEST_SAMPLE"):
+        monkeypatch.setattr(f"lpsvdd.solver.active_set.{name}", 60)
     monkeypatch.setattr("lpsvdd.solver.support_newton.DIRECT", 40)
 
 
