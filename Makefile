@@ -15,8 +15,8 @@ export MKL_NUM_THREADS ?= 1
 help: ## This table
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-$(READY): requirements.lock pyproject.toml scripts/setup.sh
-	@scripts/setup.sh "$(PYTHON)" "$(VENV)"
+$(READY): requirements.lock pyproject.toml .ci/setup.sh
+	@.ci/setup.sh "$(PYTHON)" "$(VENV)"
 	@touch $@
 
 setup: $(READY) ## Make .venv from the hash-locked requirements; the others do this when needed
@@ -49,7 +49,7 @@ mutants: $(READY) ## Break the code in known places, see that a test notices eac
 	$(RUN) scripts/mutants.py
 
 minimum: ## Try the lowest versions that pyproject.toml allows, in a temporary environment
-	PYTHON="$(PYTHON)" scripts/check_minimum.sh
+	PYTHON="$(PYTHON)" .ci/minimum.sh
 
 lint: $(READY) ## Check style, direction of imports and types of the code
 	$(RUN) -m ruff check .
@@ -74,7 +74,7 @@ check-book: $(READY) ## Open every page of the rendered book in headless Chromiu
 
 pdf: $(READY) ## The rendered book as one PDF, book.pdf (needs Chromium)
 	$(VENV)/bin/jupyter-book build book --config _config.yml --path-output . --builder singlehtml
-	scripts/print_pdf.sh _build/singlehtml/index.html book.pdf
+	book/print_pdf.sh _build/singlehtml/index.html book.pdf
 
 lab: $(READY) ## Open the notebooks in JupyterLab, to change something
 	$(VENV)/bin/jupyter lab notebooks
@@ -114,7 +114,7 @@ data: $(READY) ## Verify the data sets against their checksums
 
 clean: ## Remove what was built; .venv stays
 	rm -rf _build book.pdf book/notebooks/*.ipynb book/figures .pytest_cache .ruff_cache .mypy_cache .hypothesis
-	find lpsvdd replication tests scripts -name __pycache__ -type d -prune -exec rm -rf {} +
+	find lpsvdd replication tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean ## Remove .venv too
 	rm -rf $(VENV)

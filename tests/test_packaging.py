@@ -136,7 +136,7 @@ def test_lock_satisfies_pyproject_with_a_hash_for_everything_and_no_address():
     assert len(packages) > 100 and all("--hash=sha256:" in package for package in packages)
     versions = locked()
     for name, requirement in requirements(*CONDA_EXTRAS, "dev").items():
-        assert name in versions, f"{name} is not in requirements.lock: run scripts/lock.sh"
+        assert name in versions, f"{name} is not in requirements.lock: run .ci/lock.sh"
         for version in versions[name]:
             assert requirement.specifier.contains(version, prereleases=True), (name, version)
     rebuild = {canonicalize_name(Requirement(line).name) for line in EXTRAS["data-rebuild"]}
@@ -286,7 +286,7 @@ def test_readme_fits_a_screen_and_what_pages_name_exists():
         assert phrase in text
     named = re.findall(r"\]\((?!https?://)([^)#]+)\)", text)
     text = (ROOT / "CONTRIBUTING.md").read_text()
-    folders = "lpsvdd|replication|tests|scripts|notebooks|book|results"
+    folders = r"lpsvdd|replication|tests|\.ci|notebooks|book|results"
     named += re.findall(rf"`((?:{folders})/[^`*]*)`", text)
     assert len(named) > 10 and [name for name in named if not (ROOT / name).exists()] == []
     for target in re.findall(r"`make ([a-z-]+)", text):

@@ -93,7 +93,7 @@ class Bar(SphinxDirective):
     """The bar; the page of the ledger is the one that checks it."""
 
     def run(self) -> list[nodes.Node]:
-        path = Path(self.env.srcdir).parent / "claims.yml"
+        path = Path(self.env.srcdir).parent / "replication" / "claims.yml"
         self.env.note_dependency(str(path))
         return [raw(bar(read_ledger(path), "claims.html"))]
 
@@ -132,9 +132,9 @@ class Claims(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         root = Path(self.env.srcdir).parent
-        for path in [root / "claims.yml", *sorted((root / "results").glob("*.*"))]:
+        for path in [root / "replication" / "claims.yml", *sorted((root / "results").glob("*.*"))]:
             self.env.note_dependency(str(path))
-        claims = read_ledger(root / "claims.yml")
+        claims = read_ledger(root / "replication" / "claims.yml")
         for claim in claims:
             verdict = judge(claim).verdict
             if verdict != claim.verdict:
