@@ -1,8 +1,16 @@
-# `make` prints what can be made. Python: make PYTHON=/path/to/python3 (3.11 or newer).
+# `make` prints what readers make, `make help-all` everything. In an active conda environment other
+# than base (environment.yml) all runs there; elsewhere in .venv, made when first needed by
+# make PYTHON=/path/to/python3 (3.11 or newer).
 PYTHON ?= python3
+CONDA  := $(if $(filter base,$(CONDA_DEFAULT_ENV))$(wildcard $(CONDA_PREFIX)/condabin),,$(CONDA_PREFIX))
+ifeq ($(origin VENV)$(if $(CONDA),, none),undefined)
+VENV   := $(CONDA)
+READY  := conda
+else
 VENV   ?= .venv
-RUN    := $(VENV)/bin/python
 READY  := $(VENV)/.ready
+endif
+RUN    := $(VENV)/bin/python
 
 # One thread per process: results do not depend on the machine's cores, parallel jobs do not compete.
 export OMP_NUM_THREADS ?= 1
@@ -10,16 +18,28 @@ export OPENBLAS_NUM_THREADS ?= 1
 export MKL_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test test-slow test-all test-cores mutants minimum lint book quick check-book pdf lab bench fuzz reproduce reproduce-quick claims article archive codecheck data clean distclean
+MAIN := book test claims article reproduce reproduce-quick lab bench
+.PHONY: help help-all conda setup test test-slow test-all test-cores mutants minimum lint book quick check-book pdf lab bench fuzz reproduce reproduce-quick claims article archive codecheck data clean distclean
 
-help: ## This table
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+TABLE = awk -F ':.*\#\# ' '/^[a-z-]+:.*\#\# / { printf "  make %-16s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-$(READY): requirements.lock pyproject.toml .ci/setup.sh
+help: ## The targets that readers need
+	@$(TABLE) | grep -w $(MAIN:%=-e 'make %  *')
+	@echo '  make help-all         All targets, those of developers too'
+
+help-all: ## This table
+	@$(TABLE)
+
+$(VENV)/.ready: requirements.lock pyproject.toml .ci/setup.sh
 	@.ci/setup.sh "$(PYTHON)" "$(VENV)"
 	@touch $@
 
-setup: $(READY) ## Make .venv from the hash-locked requirements; the others do this when needed
+conda:
+	@$(RUN) -c 'from importlib.metadata import version; [version(name) for name in ("lpsvdd", "jupyter-book")]' 2>/dev/null || \
+	{ echo "The conda environment $(CONDA) does not hold this project: run conda env update --file environment.yml," \
+	"or conda deactivate, and make builds .venv." >&2; exit 1; }
+
+setup: $(READY) ## Make .venv from the hash-locked requirements (not in conda); the others do this when needed
 
 test: $(READY) ## Run the tests (minutes)
 	$(RUN) -m pytest -n auto
@@ -117,4 +137,4 @@ clean: ## Remove what was built; .venv stays
 	find lpsvdd replication tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean ## Remove .venv too
-	rm -rf $(VENV)
+	$(if $(filter conda,$(READY)),,rm -rf $(VENV))
