@@ -65,8 +65,18 @@ test-cores: $(READY) ## Run the tests as other processors would compute (CORES, 
 	@$(foreach core,$(CORES),echo "as $(core):" && OPENBLAS_CORETYPE=$(core) \
 	NPY_DISABLE_CPU_FEATURES="$($(core))" $(RUN) -m pytest -n auto -q $(TESTS) &&) true
 
-mutants: $(READY) ## Break the code in known places, see that a test notices each (minutes)
-	$(RUN) scripts/mutants.py
+# Every change of a module is judged by KILLERS, quick tests first; a survivor takes them all.
+MODULE  ?= lpsvdd/solver/radius.py
+KILLERS ?= tests/method/test_problem.py $(addprefix tests/method/test_,certificate.py identities.py bounds.py \
+	rejection.py solver.py surface.py) $(addprefix tests/replication/test_,referee.py statistics.py)
+BROKEN   = _build/mutants
+
+mutants: $(READY) ## Break MODULE of the solver, surface, bounds or referee; list what no test (KILLERS) notices
+	rm -rf $(BROKEN) && mkdir -p $(BROKEN) && git ls-files -z | tar -c --null -T - | tar -x -C $(BROKEN)
+	sed 's|MODULE|$(MODULE)|; s|TESTS|$(strip $(KILLERS))|' tests/mutants.toml > $(BROKEN)/mutants.toml
+	cd $(BROKEN) && export PATH="$(abspath $(VENV))/bin:$$PATH" && cosmic-ray init mutants.toml all.sqlite && \
+	cr-filter-operators all.sqlite mutants.toml && cosmic-ray exec mutants.toml all.sqlite && \
+	cr-report --surviving-only --show-diff all.sqlite
 
 minimum: ## Try the lowest versions that pyproject.toml allows, in a temporary environment
 	PYTHON="$(PYTHON)" .ci/minimum.sh
