@@ -1,7 +1,7 @@
 """The claims ledger: every checkable claim of the paper, with a verdict that a program recomputes.
 
-``claims.yml`` lists the claims; each names a finding of :mod:`replication.findings`, quotes its
-facts and repeats its verdict. ``python -m replication claims --check`` fails when a verdict no
+``claims.yml`` here lists the claims; each names a finding of :mod:`replication.findings`, quotes
+its facts and repeats its verdict. ``python -m replication claims --check`` fails when a verdict no
 longer follows. A claim without a finding rests on a frozen table (``results/frozen``): its numbers
 are typed, and only the table's checksum is verified. The ledger is written for the terminal (R²,
 Σα = 1); for a page of the book ``typeset`` sets the formulas between dollars, and

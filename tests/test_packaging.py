@@ -136,7 +136,7 @@ def test_lock_satisfies_pyproject_with_a_hash_for_everything_and_no_address():
     assert len(packages) > 100 and all("--hash=sha256:" in package for package in packages)
     versions = locked()
     for name, requirement in requirements(*CONDA_EXTRAS, "dev").items():
-        assert name in versions, f"{name} is not in requirements.lock: run scripts/lock.sh"
+        assert name in versions, f"{name} is not in requirements.lock: run .ci/lock.sh"
         for version in versions[name]:
             assert requirement.specifier.contains(version, prereleases=True), (name, version)
     rebuild = {canonicalize_name(Requirement(line).name) for line in EXTRAS["data-rebuild"]}
@@ -241,12 +241,40 @@ def test_the_wheel_holds_the_package_its_licence_and_no_table(wheel):
     }
 
 
-def test_make_alone_prints_every_target_and_sets_up_once(tmp_path):
-    run = make()
-    assert run.returncode == 0
-    shown = set(re.findall(r"^  make ([a-z-]+)", run.stdout, flags=re.M))
+def targets(text: str) -> list[str]:
+    """The targets in what make prints about itself."""
+    return re.findall(r"^  make ([a-z-]+)  +\w", text, flags=re.M)
+
+
+def test_make_alone_prints_what_readers_need_and_help_all_every_target():
+    few, every = make(), make("help-all")
+    assert few.returncode == every.returncode == 0
+    assert sorted(targets(few.stdout)) == sorted(
+        ["book", "test", "claims", "article", "reproduce", "reproduce-quick", "lab", "bench"]
+        + ["help-all"]
+    )
     (phony,) = re.findall(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), flags=re.M)
-    assert shown == set(phony.split()) >= {"book", "test", "test-all", "lint", "quick", "clean"}
+    assert set(targets(every.stdout)) == set(phony.split()) - {"conda"}
+    assert {"archive", "codecheck", *targets(few.stdout)} <= set(targets(every.stdout))
+
+
+def test_make_in_a_conda_environment_uses_it_and_never_removes_it(tmp_path):
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    python = stub(programs / "python", "exit 1")
+    active = {"CONDA_PREFIX": str(tmp_path), "CONDA_DEFAULT_ENV": "mine"}
+    planned = make("--dry-run", "test", **active).stdout
+    assert f"{python} -m pytest" in planned and "setup.sh" not in planned
+    assert str(tmp_path) not in make("--dry-run", "distclean", **active).stdout
+    run = make("setup", **active)
+    assert run.returncode != 0 and "conda env update --file environment.yml" in run.stderr
+    for base in ({**active, "CONDA_DEFAULT_ENV": "base"}, {**active, "VENV": ".venv"}):
+        assert ".venv/bin/python -m pytest" in make("--dry-run", "test", **base).stdout
+    (tmp_path / "condabin").mkdir()  # only base has it, whatever its name
+    assert ".venv/bin/python -m pytest" in make("--dry-run", "test", **active).stdout
+
+
+def test_make_sets_up_once(tmp_path):
     (tmp_path / "venv").mkdir()
     words = ("--dry-run", "test", f"VENV={tmp_path / 'venv'}")
     assert "setup.sh" in make(*words).stdout
@@ -286,7 +314,7 @@ def test_readme_fits_a_screen_and_what_pages_name_exists():
         assert phrase in text
     named = re.findall(r"\]\((?!https?://)([^)#]+)\)", text)
     text = (ROOT / "CONTRIBUTING.md").read_text()
-    folders = "lpsvdd|replication|tests|scripts|notebooks|book|results"
+    folders = r"lpsvdd|replication|tests|\.ci|notebooks|book|results"
     named += re.findall(rf"`((?:{folders})/[^`*]*)`", text)
     assert len(named) > 10 and [name for name in named if not (ROOT / name).exists()] == []
     for target in re.findall(r"`make ([a-z-]+)", text):

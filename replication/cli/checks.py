@@ -55,7 +55,7 @@ def claims(
     from replication.notebooks import project_root
 
     with sentences():
-        ledger = read_ledger(project_root() / "claims.yml")
+        ledger = read_ledger(project_root() / "replication" / "claims.yml")
         chosen = [claim for claim in ledger if only in (None, claim.id)]
         if not chosen:
             raise ValueError(f"there is no claim {only!r}")

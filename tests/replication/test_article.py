@@ -24,7 +24,7 @@ from replication.findings.rerun import Rerun
 from replication.source import Source, SourceError, committed, directory_id, files, source
 from replication.wording import QUOTE, QuoteError, fill
 
-TEXT = (ROOT / "article" / "article.typ").read_text(encoding="utf-8")
+TEXT = (ROOT / "replication" / "article" / "article.typ").read_text(encoding="utf-8")
 NAMES = r"ℓ\d|D\d+|(?:Section|Table|Theorem|Eq\.) [\d.]+"
 ALLOWED = {"95", "90", "5", "10", "20"}  # levels of intervals, and the rates that were asked for
 ALLOWED |= {"2"}  # the exponent

@@ -39,7 +39,7 @@ from replication.store import ResultsError
 
 ROOT = Path(__file__).resolve().parents[2]
 PLAIN_LEFT = re.compile(r"[\^_√Σ½²₁₂κγζαηΔ]")  # must not be left outside a formula
-LEDGER = read_ledger(ROOT / "claims.yml")
+LEDGER = read_ledger(ROOT / "replication" / "claims.yml")
 FINDINGS = all_findings()
 
 
@@ -133,7 +133,7 @@ def test_formulas_are_typeset():
 
 
 def test_malformed_ledgers_are_refused(tmp_path):
-    entry = yaml.safe_load((ROOT / "claims.yml").read_text(encoding="utf-8"))[0]
+    entry = yaml.safe_load((ROOT / "replication" / "claims.yml").read_text(encoding="utf-8"))[0]
     path = tmp_path / "claims.yml"
     for entries, message in (
         ([entry | {"verdict": "maybe"}], "is none of"),
@@ -360,10 +360,12 @@ def test_command_line_lists_checks_and_fails_on_an_unknown_id(monkeypatch):
 def test_command_line_fails_when_a_verdict_no_longer_follows(tmp_path, monkeypatch):
     from replication.cli import build
 
-    entries = yaml.safe_load((ROOT / "claims.yml").read_text(encoding="utf-8"))
+    entries = yaml.safe_load((ROOT / "replication" / "claims.yml").read_text(encoding="utf-8"))
     entry = next(item for item in entries if item["id"] == "table-2-bold")
     (tmp_path / "notebooks").mkdir()
-    (tmp_path / "claims.yml").write_text(yaml.safe_dump([{**entry, "verdict": "holds"}]))
+    ledger = tmp_path / "replication" / "claims.yml"
+    ledger.parent.mkdir()
+    ledger.write_text(yaml.safe_dump([{**entry, "verdict": "holds"}]))
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(build(), ["claims", "--check"])
     assert result.exit_code == 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import importlib.util
 from pathlib import Path
 
 import numpy as np
@@ -227,9 +226,8 @@ def test_a_changed_file_of_the_user_and_one_put_there_by_hand_are_refused(pump, 
 
 def test_rebuild_script_reproduces_two_tables(root, tmp_path):
     """Two tables need no package beyond scikit-learn; the script itself compares all fifteen."""
-    spec = importlib.util.spec_from_file_location("build_tables", root / "scripts/build_tables.py")
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
+    from replication.datasets import build_tables as script
+
     for record, table in (("iris", script.iris()), ("wine", script.wine())):
         path = tmp_path / "table.csv"
         table.to_csv(path, index=False, lineterminator="\n")

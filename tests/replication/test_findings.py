@@ -111,9 +111,10 @@ def test_every_quote_of_the_book_is_a_fact(root):
 
 def test_every_finding_is_a_claim_s_or_quoted(root):
     texts = [text for _, text in pages(root)]
-    texts.append((root / "article" / "article.typ").read_text(encoding="utf-8"))
+    texts.append((root / "replication" / "article" / "article.typ").read_text(encoding="utf-8"))
     quoted = {q["name"].split(".")[0] for text in texts for q in QUOTE.finditer(text)}
-    claimed = set(re.findall(r"(?m)^  finding: (\w+)", (root / "claims.yml").read_text()))
+    ledger = (root / "replication" / "claims.yml").read_text(encoding="utf-8")
+    claimed = set(re.findall(r"(?m)^  finding: (\w+)", ledger))
     assert set(all_findings()) - quoted - claimed == set()
 
 

@@ -36,7 +36,8 @@ def write_notebook(path: Path, *cells: str) -> None:
 @pytest.fixture
 def project(tmp_path):
     """A small checkout with one notebook."""
-    (tmp_path / "claims.yml").write_text("[]\n")
+    (tmp_path / "replication").mkdir()
+    (tmp_path / "replication" / "claims.yml").write_text("[]\n")
     (tmp_path / "results").mkdir()
     write_notebook(
         tmp_path / "notebooks" / "demo.ipynb",

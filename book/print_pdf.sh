@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Print one HTML page to PDF with headless Chromium: scripts/print_pdf.sh PAGE.html OUT.pdf
+# Print one HTML page to PDF with headless Chromium: book/print_pdf.sh PAGE.html OUT.pdf
 set -euo pipefail
 page=$(realpath "$1") out=$2
 for name in "${CHROMIUM:-chromium}" chromium-browser google-chrome; do

@@ -2,7 +2,7 @@
 # The lowest versions that pyproject.toml allows, really tried: a temporary environment with exactly
 # those of the package's own requirements, and the tests that touch them most. Takes a minute or two.
 # For Python 3.13 some of them have no wheel; there the first version that has one is tried.
-#   scripts/check_minimum.sh [pytest arguments]
+#   .ci/minimum.sh [pytest arguments]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 folder=$(mktemp -d)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Make the virtual environment: scripts/setup.sh PYTHON FOLDER. Called by the Makefile.
+# Make the virtual environment: .ci/setup.sh PYTHON FOLDER. Called by the Makefile.
 set -euo pipefail
 python=$1 venv=$2
 

@@ -1,4 +1,4 @@
-"""The article: ``article/article.typ`` filled with findings, made a PDF by typst without network.
+"""The article: ``article.typ`` filled with findings, made a PDF by typst without network.
 
 ``{{ lead.left }}`` is a fact, as on every page of the book. Further quotes: ``about`` (who and
 what), ``claims`` (how many have which verdict), ``claim_ID`` (the facts behind one claim),
@@ -27,7 +27,7 @@ from replication.source import Source, source
 from replication.statistics import cluster_count
 from replication.wording import fill, signed
 
-FOLDER = ROOT / "article"
+FOLDER = Path(__file__).parent
 FIGURE = re.compile(r'image\("(?P<name>\w+)(?P<narrow>-narrow)?\.svg"')
 SPECIAL = re.compile(r"([\\#$*_@<>~\[\]`])")
 
@@ -56,7 +56,7 @@ class Quoted(Stored):
     @property
     def ledger(self) -> list[Claim]:
         """The claims of the paper."""
-        return read_ledger(ROOT / "claims.yml")
+        return read_ledger(ROOT / "replication" / "claims.yml")
 
 
 def facts(code: Source | None = None) -> Quoted:

@@ -1,6 +1,6 @@
 """Draw the figure of the README: descriptions of one sample for p = 1, 2 and 5.
 
-    python scripts/readme_figure.py        writes docs/description.png
+    python book/readme_figure.py        writes book/description.png
 
 The sample is made as in the paper's illustration: 100 points of a normal distribution with mean 2
 and standard deviation 3 in each direction. The thick line leaves a tenth of them outside.
@@ -20,7 +20,7 @@ import numpy as np
 from lpsvdd import LpSVDD
 from lpsvdd.plots import INSIDE, OUTSIDE, use_style
 
-TARGET = Path(__file__).resolve().parent.parent / "docs" / "description.png"
+TARGET = Path(__file__).with_name("description.png")
 C, CONTAMINATION = 0.03, 0.1
 
 

