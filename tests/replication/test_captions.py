@@ -157,7 +157,7 @@ STATED = {
     "fig-steps": ("What removes the lead is a cell near the kernel mean", removing_the_lead),
     "fig-fixed": ("No single exponent stands out", no_exponent_stands_out),
     "fig-relabel": ("nearly exact up to p = 6/5 and loosest at the largest p", nearest_l1),
-    "fig-one-curve": ("where on the way a model lies decides, p much less", one_curve),
+    "fig-one-curve": ("depends on how far along the path a model lies", one_curve),
     "fig-means-pure": ("For ℓp-SVDD both agree; several other methods", means_without_outliers),
     "fig-pairs-pure": ("over ℓ1 is reproduced, that over ℓ2 is not", partial(leads, "pure")),
     "fig-ranks-pure": ("one of several leading methods", partial(ranks, "pure")),
