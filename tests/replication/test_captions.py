@@ -161,7 +161,7 @@ STATED = {
     "fig-means-pure": ("For ℓp-SVDD both agree; several other methods", means_without_outliers),
     "fig-pairs-pure": ("over ℓ1 is reproduced, that over ℓ2 is not", partial(leads, "pure")),
     "fig-ranks-pure": ("one of several leading methods", partial(ranks, "pure")),
-    "fig-off-pure": ("far from print, for every method but GP", far_from_print),
+    "fig-off-pure": ("far from the printed value, for every method but GP", far_from_print),
     "fig-gain-negatives": ("here its change is near zero", printed_gain_of_lp),
     "fig-gain-sets": ("are found on no data set", gains_of_lp),
     "fig-pairs-negatives": ("found again, that over ℓ2 is not", partial(leads, "negatives")),
