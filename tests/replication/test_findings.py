@@ -154,6 +154,10 @@ def test_the_limits_of_the_verdicts_on_controls():
     limits = {stated / 2 + 0.1: "holds", stated / 2 - 0.1: "holds partly", 0.02: "not reproduced"}
     assert {points: gained(points).verdict for points in limits} == limits
 
+    rows = contest(others | {"lp with negatives": 0.02, outliers.WIDE: 0.6})
+    wide = outliers.outlier_gain(rows, pure, negatives)
+    assert wide.verdict == "holds partly" and wide.facts["wide"].startswith("+0.6")
+
     def with_weight(shares):
         rows = pd.DataFrame({"dataset": ["D1", "D2"], "grid": "paper", "with_weight": shares})
         return outliers.weight(rows.assign(cells=100)).verdict
