@@ -256,7 +256,7 @@ def test_a_reader_sees_what_is_done_and_every_figure_has_alternative_text(source
             assert options.get("figure", {}).get("caption"), cell.source[:80]
 
 
-WALKS = ("pure", "negatives", "exponent")
+WALKS = ("pure", "negatives", "exponent", "choices")
 
 
 @pytest.mark.parametrize("name", WALKS)
