@@ -6,12 +6,10 @@ hypotheses of a first look at ten splits.
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 
 from replication.evidence import Difference, as_table, comparison_of, weighed
 from replication.findings import UNDECIDABLE, Finding, finding, graded
-from replication.layout import in_order
 from replication.paper import METHOD_NAMES
 from replication.printed import printed_matrix
 from replication.statistics import cluster_interval, mean_matrix
@@ -49,10 +47,6 @@ def preparation(rows: pd.DataFrame) -> Finding:
     """H2: scaling every row to unit length removes most of the signal."""
     default, bare = unit_norm(rows)
     change = bare - default
-    before, after = (means["lp-SVDD"] - means["l1-SVDD"] for means in (default, bare))
-    rise, gap = cluster_interval(change["lp-SVDD"]), cluster_interval(after)
-    shrinks = cluster_interval(after.abs() - before.abs())
-    apart = variant_table(rows)["from print"]
     table = pd.DataFrame({
         method_label(name): {
             "with unit norm": default[name].mean(), "without": bare[name].mean(),
@@ -61,26 +55,7 @@ def preparation(rows: pd.DataFrame) -> Finding:
         }
         for name in default
     }).T.rename_axis("method")  # fmt: skip
-    if gap.low <= 0 <= gap.high:
-        fate = "the gap is then within the noise"
-    else:
-        shrunk = shrinks.high < 0 and gap.low > 0
-        fate = "the gap shrinks but does not vanish" if shrunk else "the gap does not shrink"
-    facts = {
-        "sets": len(default),
-        "lp": worded(rise),
-        "l1": worded(cluster_interval(change["l1-SVDD"])),
-        "gap": worded(gap),
-        "up": rise.wins,
-        "down": in_order(change.index[change["lp-SVDD"] < 0]),
-        "spread": float(np.ptp(default[CORE], axis=1).mean()),
-        "spread_bare": float(np.ptp(bare[CORE], axis=1).mean()),
-        "rises": "rises on average, as H2 says" if rise.low > 0 else "is not shown to rise",
-        "fate": fate,
-        "low_apart": apart.drop("default").min(),
-        "high_apart": apart.max(),
-        "default_apart": apart["default"],
-    }
+    facts = {"l1": table.loc["ℓ1-SVDD", "change"]}
     return Finding("", facts, table)
 
 
@@ -112,12 +87,6 @@ def reading(pure: pd.DataFrame, negatives: pd.DataFrame, reading: str = "nonnega
     found = reading_differences(reading, pure, negatives)
     moved = [name for name, d in found.items() if d.exists and not d.equivalent]
     largest = max(found, key=lambda name: abs(found[name].mean))
-    means, printed = mean_matrix(pure), printed_matrix("pure")
-
-    def apart(rule: str) -> float:
-        each = ((means[f"{name}, {rule}"] - printed[name]).abs() for name in FAMILY)
-        return float(np.mean([column.mean() for column in each]))
-
     facts = {
         "count": len(moved),
         "total": len(found),
@@ -125,8 +94,6 @@ def reading(pure: pd.DataFrame, negatives: pd.DataFrame, reading: str = "nonnega
         "largest": f"{largest} by {bracketed(found[largest])}",
         "own": bracketed(found["ℓp-SVDD"]),
         "lead_free": weighed(comparison_of(pure, "lp-SVDD, free", "l1-SVDD, free")),
-        "apart_free": apart("free"),
-        "apart_kept": apart("nonnegative"),
     }
     if reading == "nonnegative":
         pair = (f"{name}-SVDD, nonnegative" for name in ("lp", "l1"))
@@ -169,46 +136,3 @@ def target_class(
     }
     settled = apart.idxmin() == stated and apart[stated] <= near
     return Finding("holds" if settled else UNDECIDABLE, facts)
-
-
-def nearest_share(rows: pd.DataFrame, dataset: str, resamples: int = 2000) -> pd.Series:
-    """In per cent, how often each variant is nearest to print when its splits are resampled."""
-    rng = np.random.default_rng(0)
-    parts = {
-        variant: part.pivot(index="trial", columns="method", values="auc")[CORE].to_numpy()
-        for variant, part in rows[rows["dataset"] == dataset].groupby("variant", sort=False)
-    }
-    row = printed_matrix("pure").loc[dataset, CORE].to_numpy()
-    counts = dict.fromkeys(parts, 0)
-    for _ in range(resamples):
-        apart = {
-            variant: np.abs(v[rng.integers(len(v), size=len(v))].mean(axis=0) - row).mean()
-            for variant, v in parts.items()
-        }
-        counts[min(apart, key=apart.get)] += 1
-    return 100 * pd.Series(counts) / resamples
-
-
-@finding("targets")
-def printed_rows(rows: pd.DataFrame) -> Finding:
-    """H4: which target class the printed rows of D1 and D18 fit; D12 and D19 are one table."""
-    table = target_table(rows)
-    d1, d18 = (
-        table.loc[name]["from print"].drop("printed").sort_values() for name in ("D1", "D18")
-    )
-    labels = [method_label(name) for name in CORE]
-
-    def twins(line: int) -> float:
-        pair = (table.loc[name, labels].iloc[line].to_numpy(dtype=float) for name in ("D12", "D19"))
-        return float(np.abs(np.subtract(*pair)).mean())
-
-    facts = {
-        "d1": d1.index[0],
-        "d1_apart": d1.iloc[0],
-        "d1_named": d1["virginica"],
-        "d1_sure": nearest_share(rows, "D1")[d1.index[0]],
-        "d18": d18.iloc[0],
-        "twins": twins(0),
-        "twins_printed": twins(-1),  # the printed row is the last
-    }
-    return Finding("", facts, table)

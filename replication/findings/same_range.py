@@ -86,7 +86,6 @@ def lead(rows: pd.DataFrame) -> Finding:
         "mean_share": 100 * (1 - steps[MEAN].mean / lead.mean),
         "few_share": 100 * (1 - steps[FEW].mean / lead.mean),
         "detectable": left.detectable,
-        "l2": weighed(comparison_of(rows, LP, label(2.0))),
         "sets": len(splits),
         "splits": ranged(splits),
     }
@@ -218,7 +217,6 @@ def relabelling(rows: pd.DataFrame, paths: pd.DataFrame | None = None) -> Findin
     left = compare_over_sets(own.groupby("dataset", sort=False)["left"].mean())
     unlike = own[own["correlation"] < SAME_RANKING]
     left_unlike = compare_over_sets(unlike.groupby("dataset", sort=False)["left"].mean())
-    apart = own.groupby("dataset")["size"].mean().nlargest(3)
     cells = {cell: compare_over_sets(part.groupby("dataset")["left"].mean())
              for cell, part in own.groupby(["p", "c"])}  # fmt: skip
     top = max(cells, key=lambda cell: cells[cell].mean)
@@ -231,11 +229,8 @@ def relabelling(rows: pd.DataFrame, paths: pd.DataFrame | None = None) -> Findin
         "best_left": worded(cells[top]),
         "share": 100 * relabels.mean(),
         "pairs": len(pairs),
-        "correlation": float(own["correlation"].median()),
-        "low": float(own["correlation"].quantile(0.05)),
         "control": float(control["size"].mean()),
         "left": weighed(left),
-        "most": [f"{set_label(name)} {value:.1f}" for name, value in apart.items()],
     }
     if paths is not None:
         curve = one_curve(paths).facts

@@ -257,6 +257,23 @@ def test_a_reader_sees_what_is_done_and_every_figure_has_alternative_text(source
             assert options.get("figure", {}).get("caption"), cell.source[:80]
 
 
+WALKS = ("pure", "negatives", "exponent", "choices")
+
+
+@pytest.mark.parametrize("name", WALKS)
+def test_notebook_text_holds_no_placeholder_and_half_of_its_code_is_visible(name):
+    shown, hidden = 0, 0
+    for cell in nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4).cells:
+        assert "{{" not in cell.source + json.dumps(cell.metadata.get("mystnb", {}))
+        if cell.cell_type == "code":
+            lines = sum(bool(line.strip()) for line in cell.source.splitlines())
+            folded = {"hide-input", "remove-input", "remove-cell"} & set(
+                cell.metadata.get("tags", [])
+            )
+            shown, hidden = shown + lines * (not folded), hidden + lines * bool(folded)
+    assert shown >= hidden
+
+
 def test_profiles_name_existing_notebooks_and_parameters():
     import yaml
 
