@@ -1,8 +1,16 @@
-# `make` prints what can be made. Python: make PYTHON=/path/to/python3 (3.11 or newer).
+# `make` prints what readers make, `make help-all` everything. In an active conda environment other
+# than base (environment.yml) all runs there; elsewhere in .venv, made when first needed by
+# make PYTHON=/path/to/python3 (3.11 or newer).
 PYTHON ?= python3
+CONDA  := $(if $(filter base,$(CONDA_DEFAULT_ENV))$(wildcard $(CONDA_PREFIX)/condabin),,$(CONDA_PREFIX))
+ifeq ($(origin VENV)$(if $(CONDA),, none),undefined)
+VENV   := $(CONDA)
+READY  := conda
+else
 VENV   ?= .venv
-RUN    := $(VENV)/bin/python
 READY  := $(VENV)/.ready
+endif
+RUN    := $(VENV)/bin/python
 
 # One thread per process: results do not depend on the machine's cores, parallel jobs do not compete.
 export OMP_NUM_THREADS ?= 1
@@ -10,16 +18,28 @@ export OPENBLAS_NUM_THREADS ?= 1
 export MKL_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test test-slow test-all test-cores mutants minimum lint book quick check-book pdf lab bench fuzz reproduce reproduce-quick claims article archive codecheck data clean distclean
+MAIN := book test claims article reproduce reproduce-quick lab bench
+.PHONY: help help-all conda setup test test-slow test-all test-cores mutants minimum lint book quick check-book pdf lab bench fuzz reproduce reproduce-quick claims article archive codecheck data clean distclean
 
-help: ## This table
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+TABLE = awk -F ':.*\#\# ' '/^[a-z-]+:.*\#\# / { printf "  make %-16s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-$(READY): requirements.lock pyproject.toml scripts/setup.sh
-	@scripts/setup.sh "$(PYTHON)" "$(VENV)"
+help: ## The targets that readers need
+	@$(TABLE) | grep -w $(MAIN:%=-e 'make %  *')
+	@echo '  make help-all         All targets, those of developers too'
+
+help-all: ## This table
+	@$(TABLE)
+
+$(VENV)/.ready: requirements.lock pyproject.toml .ci/setup.sh
+	@.ci/setup.sh "$(PYTHON)" "$(VENV)"
 	@touch $@
 
-setup: $(READY) ## Make .venv from the hash-locked requirements; the others do this when needed
+conda:
+	@$(RUN) -c 'from importlib.metadata import version; [version(name) for name in ("lpsvdd", "jupyter-book")]' 2>/dev/null || \
+	{ echo "The conda environment $(CONDA) does not hold this project: run conda env update --file environment.yml," \
+	"or conda deactivate, and make builds .venv." >&2; exit 1; }
+
+setup: $(READY) ## Make .venv from the hash-locked requirements (not in conda); the others do this when needed
 
 test: $(READY) ## Run the tests (minutes)
 	$(RUN) -m pytest -n auto
@@ -45,11 +65,21 @@ test-cores: $(READY) ## Run the tests as other processors would compute (CORES, 
 	@$(foreach core,$(CORES),echo "as $(core):" && OPENBLAS_CORETYPE=$(core) \
 	NPY_DISABLE_CPU_FEATURES="$($(core))" $(RUN) -m pytest -n auto -q $(TESTS) &&) true
 
-mutants: $(READY) ## Break the code in known places, see that a test notices each (minutes)
-	$(RUN) scripts/mutants.py
+# Every change of a module is judged by KILLERS, quick tests first; a survivor takes them all.
+MODULE  ?= lpsvdd/solver/radius.py
+KILLERS ?= tests/method/test_problem.py $(addprefix tests/method/test_,certificate.py identities.py bounds.py \
+	rejection.py solver.py surface.py) $(addprefix tests/replication/test_,referee.py statistics.py)
+BROKEN   = _build/mutants
+
+mutants: $(READY) ## Break MODULE of the solver, surface, bounds or referee; list what no test (KILLERS) notices
+	rm -rf $(BROKEN) && mkdir -p $(BROKEN) && git ls-files -z | tar -c --null -T - | tar -x -C $(BROKEN)
+	sed 's|MODULE|$(MODULE)|; s|TESTS|$(strip $(KILLERS))|' tests/mutants.toml > $(BROKEN)/mutants.toml
+	cd $(BROKEN) && export PATH="$(abspath $(VENV))/bin:$$PATH" && cosmic-ray init mutants.toml all.sqlite && \
+	cr-filter-operators all.sqlite mutants.toml && cosmic-ray exec mutants.toml all.sqlite && \
+	cr-report --surviving-only --show-diff all.sqlite
 
 minimum: ## Try the lowest versions that pyproject.toml allows, in a temporary environment
-	PYTHON="$(PYTHON)" scripts/check_minimum.sh
+	PYTHON="$(PYTHON)" .ci/minimum.sh
 
 lint: $(READY) ## Check style, direction of imports and types of the code
 	$(RUN) -m ruff check .
@@ -74,7 +104,7 @@ check-book: $(READY) ## Open every page of the rendered book in headless Chromiu
 
 pdf: $(READY) ## The rendered book as one PDF, book.pdf (needs Chromium)
 	$(VENV)/bin/jupyter-book build book --config _config.yml --path-output . --builder singlehtml
-	scripts/print_pdf.sh _build/singlehtml/index.html book.pdf
+	book/print_pdf.sh _build/singlehtml/index.html book.pdf
 
 lab: $(READY) ## Open the notebooks in JupyterLab, to change something
 	$(VENV)/bin/jupyter lab notebooks
@@ -110,11 +140,11 @@ codecheck: $(READY) ## Make a part of the results again, compare, print a certif
 	$(RUN) -m replication codecheck
 
 data: $(READY) ## Verify the data sets against their checksums
-	$(RUN) -m lpsvdd.cli data check
+	$(RUN) -m replication data check
 
 clean: ## Remove what was built; .venv stays
 	rm -rf _build book.pdf book/notebooks/*.ipynb book/figures .pytest_cache .ruff_cache .mypy_cache .hypothesis
-	find lpsvdd replication tests scripts -name __pycache__ -type d -prune -exec rm -rf {} +
+	find lpsvdd replication tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean ## Remove .venv too
-	rm -rf $(VENV)
+	$(if $(filter conda,$(READY)),,rm -rf $(VENV))

@@ -1,19 +1,15 @@
 from .conformal import ConformalDetector
 from .estimators import LpSVDD
-from .openset import OpenSetClassifier
 from .persistence import load_model, save
 from .selection import LpSVDDCV
 from .solver import Solution, solve, solve_path
-from .weighted import WeightedLpSVDD
 
 __version__: str
 __all__ = [
     "ConformalDetector",
     "LpSVDD",
     "LpSVDDCV",
-    "OpenSetClassifier",
     "Solution",
-    "WeightedLpSVDD",
     "load_model",
     "save",
     "solve",

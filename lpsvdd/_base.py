@@ -34,7 +34,7 @@ from lpsvdd.solver.blocks import is_dask, map_rows
 
 
 class KernelInput:
-    """What estimators with parameters ``kernel, gamma, degree, coef0`` do with their input."""
+    """Check the input of estimators with parameters ``kernel, gamma, degree, coef0``."""
 
     def _kernel_options(self):
         given = {name: getattr(self, name) for name in ("kernel", "degree", "coef0")}
@@ -47,7 +47,7 @@ class KernelInput:
 
 
 def precomputed_diagonal(diag, n_samples: int, training: np.ndarray) -> np.ndarray:
-    """k(z, z) as given, or the ``training`` diagonal where that is constant."""
+    """Return k(z, z) as given, or the ``training`` diagonal where that is constant."""
     if diag is not None:
         diag = np.asarray(diag, dtype=float)
         if diag.shape != (n_samples,) or not np.isfinite(diag).all():
@@ -62,7 +62,7 @@ def precomputed_diagonal(diag, n_samples: int, training: np.ndarray) -> np.ndarr
 
 
 class KernelOneClass(KernelInput, OutlierMixin, BaseEstimator):
-    """Base of the detectors: kernels "rbf", "linear", "poly", a callable, or "precomputed".
+    """Share what all detectors need: kernels "rbf", "linear", "poly", a callable, or "precomputed".
 
     Subclasses implement ``_fit_kernel(K, y, sample_weight)`` and ``_score_kernel(Kz, diag)``; what
     further parameters they have, they store in an ``__init__`` of their own.
@@ -100,7 +100,7 @@ class KernelOneClass(KernelInput, OutlierMixin, BaseEstimator):
         return self._replace_by(lambda model: model._fit(X, y, None))
 
     def __setstate__(self, state):
-        """Of a model saved before a parameter existed that parameter has its default."""
+        """Give a parameter its default in a model that was saved before it existed."""
         super().__setstate__(state)
         for name, parameter in inspect.signature(type(self)).parameters.items():
             if not hasattr(self, name):
@@ -153,7 +153,7 @@ class KernelOneClass(KernelInput, OutlierMixin, BaseEstimator):
         return self
 
     def score_samples(self, X, *, diag=None):
-        """Score of each sample; higher is more normal.
+        """Return the score of each sample; higher is more normal.
 
         Parameters
         ----------
@@ -177,20 +177,20 @@ class KernelOneClass(KernelInput, OutlierMixin, BaseEstimator):
         return self._score_points(X)
 
     def decision_function(self, X, *, diag=None):
-        """score_samples(X) - offset_: not negative where the sample is accepted."""
+        """Return score_samples(X) - offset_: not negative where the sample is accepted."""
         return self.score_samples(X, diag=diag) - self.offset_
 
     def predict(self, X, *, diag=None):
-        """+1 for accepted (normal) samples, -1 for outliers."""
+        """Return +1 for accepted (normal) samples, -1 for outliers."""
         return np.where(self.decision_function(X, diag=diag) >= 0.0, 1, -1)
 
     def fit_predict(self, X, y=None, **fit_params):
-        """Fit and give +1 or -1 for the training samples themselves."""
+        """Fit and return +1 or -1 for the training samples themselves."""
         self.fit(X, y, **fit_params)
         return self.predict(X, diag=self.diag_fit_ if self.kernel == "precomputed" else None)
 
     def score(self, X, y=None):
-        """Area under the ROC curve of the scores against labels +1 and -1.
+        """Return the area under the ROC curve of the scores against labels +1 and -1.
 
         This is what scikit-learn's searches maximise where no ``scoring`` is given. Without labels
         no single number tells which description is better, so y is required (with labels of other
@@ -238,7 +238,7 @@ class KernelOneClass(KernelInput, OutlierMixin, BaseEstimator):
     # -- for subclasses ---------------------------------------------------------------------
 
     def _training_kernel(self, X: np.ndarray):
-        """The kernel matrix of the training samples, looked at; a subclass may do without it."""
+        """Return the kernel matrix of the training samples, checked; subclasses may not need it."""
         if self.kernel == "precomputed":
             return X
         K = kernel_matrix(X, **self._kernel_options())
@@ -252,18 +252,18 @@ class KernelOneClass(KernelInput, OutlierMixin, BaseEstimator):
         raise TypeError(f"{type(self).__name__} must define _score_kernel")
 
     def _score_points(self, X: np.ndarray) -> np.ndarray:
-        """Scores of samples; a subclass that needs fewer kernel values has its own."""
+        """Return scores of samples; a subclass that needs fewer kernel values has its own."""
         options = self._kernel_options()
         return self._score_kernel(
             kernel_matrix(X, self.X_fit_, **options), kernel_diagonal(X, **options)
         )
 
     def _training_scores(self, K: np.ndarray) -> np.ndarray:
-        """Scores of the training samples, whose kernel matrix is at hand."""
+        """Return the scores of the training samples, whose kernel matrix is at hand."""
         return self._score_kernel(K, self.diag_fit_)
 
     def _natural_offset(self, K) -> float:
-        """Threshold when ``contamination`` is None: accept every positive training sample."""
+        """Return the threshold without ``contamination``: every positive sample is accepted."""
         return float(self._training_scores(K)[self.y_fit_ > 0].min())
 
     # -- inner workings ---------------------------------------------------------------------

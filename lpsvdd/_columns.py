@@ -10,8 +10,6 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from lpsvdd.preprocessing import Indicators
-
 
 def detector_inside(model: Any) -> tuple[list[Any], Any]:
     """The transformers of a pipeline, in order, and the detector at its end."""
@@ -90,8 +88,6 @@ def _origin(step: Any, width: int) -> np.ndarray | None:
         return origin
     if isinstance(step, OneHotEncoder):
         return np.repeat(np.arange(width), step._n_features_outs)
-    if isinstance(step, Indicators):
-        return step.origin()
     if isinstance(step, ColumnTransformer):
         return _origin_of_parts(step)
     if step in (None, "passthrough") or isinstance(step, OneToOneFeatureMixin):

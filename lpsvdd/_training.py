@@ -1,7 +1,8 @@
 r"""Training data of any kind as points of a solver: arrays, memory-mapped arrays, dask arrays.
 
 ``Training`` looks at what ``fit`` was given, once: labels, weights, the kernel width. Samples of
-weight zero are left out. What remains becomes points, by the kernel and the number of samples:
+weight zero are left out, and equal rows with equal labels become one row with the sum of their
+weights. What remains becomes points, by the kernel and the number of samples:
 
 =================  ==============================================================================
 ``Gram``           the kernel matrix: precomputed and callable kernels, few samples, solver "dense"
@@ -26,21 +27,20 @@ from lpsvdd._validation import (
     is_number,
     warn_of_collapse,
 )
-from lpsvdd.kernels import DISTANCE_RULES, MANY, kernel_diagonal, kernel_matrix, resolve_gamma
+from lpsvdd.cost_rule import EXACT_SPREAD, along_a_direction, spread_of, typical_rows
+from lpsvdd.kernels import DISTANCE_RULES, MANY, kernel_matrix, resolve_gamma
 from lpsvdd.solver.blocks import as_dask_array, blocks_of, is_dask
-from lpsvdd.solver.features import Coordinates
 from lpsvdd.solver.landmarks import DEFAULT, Axes, LandmarkPoints, Landmarks, choose_landmarks
 from lpsvdd.solver.memory import refuse_if_larger
-from lpsvdd.solver.points import Gram, Rows, sample_of, unit_of_length
+from lpsvdd.solver.points import Coordinates, Gram, Rows, sample_of, unit_of_length
 
 if TYPE_CHECKING:
     from lpsvdd.estimators import LpSVDD
 
-SMALL = 300  # samples up to which "auto" computes the whole kernel matrix
-LARGEST = 50_000  # samples up to which "auto" is exact where C is given or p = 1,
-LARGEST_SHARE = 10_000  # and where C is searched for: a crowd on the surface makes it long
+DENSE = 300  # samples up to which "auto" computes the whole kernel matrix,
+EXACT = 50_000  # and up to which it is exact
 LOOK = 1_000  # samples on which the kernel is looked at
-POOL = 20  # candidates for each landmark
+CANDIDATES = 20  # for each landmark
 
 
 class Training:
@@ -48,10 +48,11 @@ class Training:
 
     Attributes
     ----------
-    X : the samples as given (None for a precomputed kernel)
+    X, K : the samples as given, or the kernel matrix of a precomputed kernel (the other is None)
     y, weight : of all samples; weight None where none were given
-    given : the weights as given, before a model computes its own
-    kept : indices of the samples with positive weight
+    kept, group : the samples that are solved for, and for each sample its place among them (-1
+        where it has no weight)
+    y_kept, weight_kept : their labels, and the weight of all that are equal to them
     solver : "dense", "working-set" or "landmarks"
     points : of the kept samples
     """
@@ -63,15 +64,17 @@ class Training:
         self.y = estimator_labels(y.compute() if is_dask(y) else y, self.n)
         self.K: np.ndarray | None = None
         self.X: Any = X
-        self._find_kernel(model)
-        self.given = self.weight = sample_weights_of(self.y, sample_weight)
+        if model.kernel == "precomputed":
+            check_square_kernel(X, "X (kernel='precomputed')")
+            self.K, self.X = X, None
+        self.weight = sample_weights_of(self.y, sample_weight)
         self.gamma = None if model.kernel == "precomputed" else self._gamma(model)
         self.options = {
             "kernel": model.kernel, "gamma": self.gamma, "degree": model.degree,
             "coef0": model.coef0,
         }  # fmt: skip
-        self.weight = model._weights(self)
-        self.kept = np.arange(self.n) if self.weight is None else np.flatnonzero(self.weight)
+        self._group_equal_rows()
+        self.y_kept = self.y[self.kept]
         self.points = self._points(model)
 
     def _checked(self, model: LpSVDD, X):
@@ -87,7 +90,7 @@ class Training:
                 )  # fmt: skip
                 X = X.toarray()
             kinds = [np.float64, np.float32] if self.solver == "landmarks" else np.float64
-            X = validate_data(model, X, dtype=kinds, ensure_min_samples=1)
+            X = validate_data(model, X, dtype=kinds, ensure_min_samples=2)
         if model.kernel != "precomputed":
             width = X.shape[1]
             finite, least, most = zip(*blocks_of(X).map(_extent, (), width=width), strict=True)
@@ -98,11 +101,6 @@ class Training:
                 size = max(float(np.abs(least).max()), float(np.abs(most).max()))
                 check_bounds(size, float((most - least).max()), width)
         return X
-
-    def _find_kernel(self, model: LpSVDD) -> None:
-        if model.kernel == "precomputed":
-            check_square_kernel(self.X, "X (kernel='precomputed')")
-            self.K, self.X = self.X, None
 
     def _gamma(self, model: LpSVDD) -> float:
         """As ``resolve_gamma`` of all rows, without having them at once."""
@@ -124,14 +122,48 @@ class Training:
                 rows = np.random.default_rng(self.n).choice(self.n, MANY, replace=False)
         return resolve_gamma(rule, blocks.take(rows), None if weight is None else weight[rows])
 
+    def _group_equal_rows(self) -> None:
+        """Set ``kept``, ``group`` and ``weight_kept``: equal rows are one row with their weight."""
+        weight = np.ones(self.n) if self.weight is None else self.weight
+        first = np.arange(self.n)
+        if self.solver != "landmarks":  # equal rows of a kernel matrix are equal points too
+            first = _first_equal(self.X if self.K is None else self.K, self.y)
+        total = np.bincount(first, weight, self.n)
+        self.kept = np.flatnonzero(total)
+        self.weight_kept = total[self.kept]
+        place = np.full(self.n, -1)
+        place[self.kept] = np.arange(len(self.kept))
+        self.group = np.where(weight > 0.0, place[first], -1)
+
+    def spread(self) -> float:
+        """The mean squared distance of the targets to their kernel mean, for C="scale"."""
+        targets = np.flatnonzero(self.y_kept > 0.0)
+        weight = self.weight_kept[targets]
+        if isinstance(self.points, Coordinates):
+            Z = self.points.Z[targets]
+            return float(np.average(((Z - np.average(Z, axis=0, weights=weight)) ** 2).sum(axis=1),
+                                    weights=weight))  # fmt: skip
+        if isinstance(self.points, Gram):
+            return spread_of(self.points.K[np.ix_(targets, targets)], weight)
+        if isinstance(self.points, LandmarkPoints):
+            some = sample_of(len(targets), EXACT_SPREAD)
+            rows, weight = self.points.blocks.take(targets[some]), weight[some]
+        else:
+            rows = self.points.X[targets]
+            some, weight = typical_rows(rows, weight, EXACT_SPREAD)
+            rows = rows[some]
+        if self.options["kernel"] == "linear":
+            rows = rows - rows.mean(axis=0)
+        return spread_of(kernel_matrix(rows, **self.options), weight)
+
     def _points(self, model: LpSVDD):
         kept, n = self.kept, len(self.kept)
         if self.K is not None:
             return Gram.check(self.K if n == self.n else self.K[np.ix_(kept, kept)])
         blocks = blocks_of(self.X, None if n == self.n else kept)
         look = blocks.take(sample_of(n, LOOK))
-        if not callable(model.kernel) and (n > SMALL or model.kernel != "rbf"):
-            warn_of_collapse(look, kernel_matrix(look, **self.options))
+        if not callable(model.kernel):
+            warn_of_collapse(look[:DENSE], kernel_matrix(look[:DENSE], **self.options))
         if self.solver == "landmarks":
             chart = self._chart(model, blocks, look)
             return LandmarkPoints(blocks, chart, self.options)
@@ -149,12 +181,8 @@ class Training:
         remedy = f"fit on fewer samples than {n}, or take solver='working-set' or 'landmarks'"
         refuse_if_larger(24 * n * n, f"the kernel matrix of {n} samples", remedy)
         K = kernel_matrix(X - X.mean(axis=0) if model.kernel == "linear" else X, **self.options)
-        if n == self.n and model.kernel != "linear":
-            self.K = K
-        if not callable(model.kernel) and n <= SMALL and model.kernel == "rbf":
-            warn_of_collapse(X, K)
         if is_psd and np.isfinite(K).all():
-            check_square_kernel(K[:1, :1] if n else K, "the kernel matrix")
+            check_square_kernel(K[:1, :1], "the kernel matrix")
             return Gram.of(K)
         return Gram.check(K)
 
@@ -172,8 +200,8 @@ class Training:
             return Axes(about)
         if self.landmarks_chosen:
             m = min(DEFAULT if given is None else int(given), blocks.n)
-            targets = np.flatnonzero(self.y[self.kept] > 0.0)
-            pool = blocks.take(targets[sample_of(len(targets), max(POOL * m, LOOK))])
+            targets = np.flatnonzero(self.y_kept > 0.0)
+            pool = blocks.take(targets[sample_of(len(targets), max(CANDIDATES * m, LOOK))])
             rows = choose_landmarks(pool, m, **self.options)
         else:
             rows = np.asarray(given, dtype=np.float64)
@@ -188,23 +216,18 @@ class Training:
 
     # -- what an estimator asks for after the solution --------------------------------------------
 
-    def spread_out(self, values: np.ndarray) -> np.ndarray:
-        """Values of the kept samples as values of all, 0 elsewhere."""
+    def for_all(self, values: np.ndarray, without: float = 0.0) -> np.ndarray:
+        """Values of the kept samples for all that are equal to them; ``without`` weight another."""
         if len(self.kept) == self.n:
             return values
-        everywhere = np.zeros(self.n)
-        everywhere[self.kept] = values
-        return everywhere
+        return np.where(self.group >= 0, values[self.group], without)
 
-    def diagonal(self) -> np.ndarray:
-        """k(x, x) of all samples."""
-        if self.K is not None:
-            return self.K.diagonal().copy()
-        return kernel_diagonal(self.X, **self.options)
-
-    def rows(self, rows: np.ndarray) -> np.ndarray:
-        """Some samples; with a precomputed kernel what tells them apart, their kernel values."""
-        return self.kernel_of(rows) if self.X is None else blocks_of(self.X).take(rows)
+    def shared_out(self, values: np.ndarray) -> np.ndarray:
+        """Values of the kept samples, shared among equal ones in proportion to their weights."""
+        weight = np.ones(self.n) if self.weight is None else self.weight
+        if len(self.kept) == self.n and self.weight is None:
+            return values
+        return self.for_all(values / self.weight_kept) * weight
 
     def kernel_of(self, rows: np.ndarray, about: np.ndarray | None = None) -> np.ndarray:
         """Kernel values among some samples; of a linear kernel about some centre."""
@@ -215,7 +238,7 @@ class Training:
 
 
 def chosen_solver(model: LpSVDD, X) -> str:
-    """The solver of a fit: the one asked for, or by the kind and number of samples."""
+    """Return the solver of a fit: the one asked for, or by the kind and number of samples."""
     if model.solver != "auto":
         if model.solver != "landmarks" and is_dask(X):
             raise ValueError(
@@ -230,15 +253,13 @@ def chosen_solver(model: LpSVDD, X) -> str:
     if model.landmarks is not None or is_dask(X):
         return "landmarks"
     n = _num_samples(X)
-    given = callable(model.kernel) or model.kernel == "precomputed"
-    is_searched = model.p > 1.0 and model._share() is not None
-    if not given and n > (LARGEST_SHARE if is_searched else LARGEST):
-        return "landmarks"
-    return "dense" if given or n <= SMALL else "working-set"
+    if callable(model.kernel) or model.kernel == "precomputed" or n <= DENSE:
+        return "dense"
+    return "working-set" if n <= EXACT else "landmarks"
 
 
 def sample_weights_of(y: np.ndarray, sample_weight) -> np.ndarray | None:
-    """Weights as an array, positive on a positive sample, or None."""
+    """Return weights as an array, positive on a positive sample, or None."""
     if sample_weight is None:
         return None
     if is_dask(sample_weight):
@@ -251,6 +272,20 @@ def sample_weights_of(y: np.ndarray, sample_weight) -> np.ndarray | None:
     if not (weight[y > 0] > 0.0).any():
         raise ValueError("sample_weight is zero on every positive sample")
     return weight
+
+
+def _first_equal(X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return for each row the first one that is equal to it, with the same label."""
+    along = along_a_direction(X)
+    order = np.argsort(along, kind="stable")
+    near = np.flatnonzero(np.diff(along[order]) == 0.0)
+    first = np.arange(len(X))
+    if len(near):  # few, or none: only these are compared
+        rows = np.unique(np.concatenate([order[near], order[near + 1]]))
+        table = np.column_stack([X[rows], y[rows]])
+        _, at, group = np.unique(table, axis=0, return_index=True, return_inverse=True)
+        first[rows] = rows[at[group.ravel()]]
+    return first
 
 
 def _extent(X: np.ndarray) -> tuple[bool, np.ndarray, np.ndarray]:

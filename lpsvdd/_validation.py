@@ -12,7 +12,7 @@ from scipy.sparse import issparse
 
 
 def check_labels(y: object, n_samples: int) -> np.ndarray:
-    """Labels as a float array of +1 (target) and -1 (labelled outlier); None means all +1."""
+    """Return labels as floats: +1 for targets, -1 for labelled outliers; None means all +1."""
     if y is None:
         return np.ones(n_samples)
     labels = np.asarray(y)
@@ -33,7 +33,7 @@ def check_labels(y: object, n_samples: int) -> np.ndarray:
 
 
 def estimator_labels(y: object, n_samples: int) -> np.ndarray:
-    """As ``check_labels``, but class labels 0, 1, 2, ... without any -1 are ignored, warning.
+    """Check labels; class labels 0, 1, 2, ... without any -1 are ignored, with a warning.
 
     scikit-learn passes class labels (0, 1, 2, ...) to outlier detectors, which ignore them by
     convention, and its ``check_estimator`` insists on that. A -1 among other labels is an error.
@@ -70,7 +70,7 @@ def import_extra(module: str, extra: str) -> Any:
 
 
 def in_memory(X: Any) -> Any:
-    """Rows in memory: those of a dask array or frame are computed; sparse ones are refused."""
+    """Return rows in memory: those of dask are computed; sparse ones are refused."""
     if type(X).__module__.partition(".")[0].startswith("dask"):
         X = X.compute()
     if issparse(X):
@@ -103,7 +103,7 @@ def check_range(X: np.ndarray) -> None:
 
 
 def check_bounds(size: float, span: float, n_features: int) -> None:
-    """``check_range``, given the largest |x_ij| and the largest range of a column."""
+    """Check as ``check_range`` does, given the largest |x_ij| and the largest range of a column."""
     if not size < 0.5 * np.sqrt(np.finfo(float).max / n_features):
         raise ValueError(
             f"X holds values as large as {size:.3g}, whose squared distances overflow; rescale X "
@@ -132,8 +132,18 @@ def warn_of_collapse(X: np.ndarray, K: np.ndarray) -> None:
         )
 
 
+def is_scaled(rows: np.ndarray) -> bool:
+    """Tell whether the columns were standardised, or stretched to [0, 1], by these very rows."""
+    rows = rows[:, np.ptp(rows, axis=0) > 0.0]
+    if not rows.size or np.array_equal(rows, np.round(rows)):  # indicators may look like it
+        return False
+    standard = np.abs(rows.mean(axis=0)) + np.abs(rows.std(axis=0) - 1.0) < 1e-9
+    unit = np.abs(rows.min(axis=0)) + np.abs(rows.max(axis=0) - 1.0) < 1e-9
+    return bool(standard.all() or unit.all())
+
+
 def weighted_quantile(values: np.ndarray, level: float, weights: np.ndarray | None) -> float:
-    """NumPy's linearly interpolated quantile of the values written out weight-many times each."""
+    """Return NumPy's quantile (linear) of the values, each repeated as often as its weight says."""
     if weights is None:
         return float(np.quantile(values, level))
     order = np.argsort(values)
@@ -146,12 +156,12 @@ def weighted_quantile(values: np.ndarray, level: float, weights: np.ndarray | No
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Whether a value is one real number; True and False are none."""
+    """Tell whether a value is one real number; True and False are not."""
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def check_exponent(p: object) -> float:
-    """p as a float in [1, inf); a clear error otherwise."""
+    """Return p as a float in [1, inf); raise a clear error otherwise."""
     if not is_number(p):
         raise ValueError(f"p must be a number in [1, inf), got {p!r}")
     if not (np.isfinite(p) and p >= 1.0):
@@ -160,7 +170,7 @@ def check_exponent(p: object) -> float:
 
 
 def check_costs(c: object, n_samples: int) -> np.ndarray:
-    """One positive finite cost a sample."""
+    """Return one positive finite cost for each sample."""
     cost = np.asarray(c)
     if cost.dtype.kind not in "fiu" or cost.shape not in ((), (1,), (n_samples,)):
         raise ValueError(f"c must be a number or {n_samples} numbers, got {c!r}")

@@ -34,7 +34,7 @@ from lpsvdd._validation import in_memory, is_number
 
 
 class ConformalDetector(MetaEstimatorMixin, OutlierMixin, BaseEstimator):
-    r"""Calibrated p-values and a controlled false discovery rate around a detector.
+    r"""Give calibrated p-values and a controlled false discovery rate around a detector.
 
     Parameters
     ----------
@@ -123,11 +123,11 @@ class ConformalDetector(MetaEstimatorMixin, OutlierMixin, BaseEstimator):
         return self
 
     def p_values(self, X):
-        """Conformal p-value of each row; small where the row is unlike the training rows."""
+        """Return the p-value of each row; it is small where the row is unlike the training rows."""
         return (1.0 + self._not_above(X)) / (self.n_calibration_ + 1.0)
 
     def select(self, X, fdr=0.1):
-        """Mask of the rows called outliers, with a false discovery rate of at most ``fdr``.
+        """Return the mask of rows called outliers, with a false discovery rate of at most ``fdr``.
 
         Benjamini and Hochberg's procedure on the p-values of all rows of X together: what is
         selected depends on the batch. To select k of n rows takes p-values of at most fdr k/n,
@@ -138,29 +138,29 @@ class ConformalDetector(MetaEstimatorMixin, OutlierMixin, BaseEstimator):
         return false_discovery_control(self.p_values(X), method="bh") <= fdr
 
     def score_samples(self, X):
-        """The p-values: higher is more normal."""
+        """Return the p-values: higher is more normal."""
         return self.p_values(X)
 
     def decision_function(self, X):
-        """p-value minus offset_: negative where it is at most ``level``."""
+        """Return p-value minus offset_: negative where it is at most ``level``."""
         return self.p_values(X) - self.offset_
 
     def predict(self, X):
-        """+1 for accepted rows, -1 where the p-value is at most ``level``."""
+        """Return +1 for accepted rows, -1 where the p-value is at most ``level``."""
         return np.where(self.decision_function(X) >= 0.0, 1, -1)
 
     def _rows(self, X):
-        """Rows in memory; sparse ones pass where the detector takes them."""
+        """Return rows in memory; sparse ones pass where the detector takes them."""
         is_sparse = issparse(X) and get_tags(self.estimator).input_tags.sparse
         return X if is_sparse else in_memory(X)
 
     def _threshold(self) -> float:
-        """Halfway to the next larger p-value, so that a p-value equal to ``level`` is rejected."""
+        """Return halfway to the next larger p-value: one equal to ``level`` is then rejected."""
         steps = np.floor(self.level * (self.n_calibration_ + 1.0) + 1e-9)
         return float((steps + 0.5) / (self.n_calibration_ + 1.0))
 
     def _not_above(self, X) -> np.ndarray:
-        """Number of calibration scores that are not above the score of each row."""
+        """Count the calibration scores that are not above the score of each row."""
         check_is_fitted(self)
         X = self._rows(X)
         return sum(
@@ -169,7 +169,7 @@ class ConformalDetector(MetaEstimatorMixin, OutlierMixin, BaseEstimator):
         )
 
     def _parts(self, n: int, rng) -> list[tuple[np.ndarray, np.ndarray]]:
-        """(rows that fit, rows that calibrate), once or once a fold."""
+        """Yield (rows that fit, rows that calibrate), once or once a fold."""
         if self.method == "cross":
             folds = KFold(min(self.n_folds, n), shuffle=True, random_state=rng.randint(2**31))
             return list(folds.split(np.arange(n)))

@@ -2,7 +2,6 @@ r"""LpSVDD, the scikit-learn estimator."""
 
 from __future__ import annotations
 
-import math
 import warnings
 
 import numpy as np
@@ -10,23 +9,30 @@ from scipy.spatial.distance import cdist
 
 from lpsvdd._base import KernelOneClass
 from lpsvdd._training import Training
-from lpsvdd._validation import check_exponent, check_tolerance, is_number, weighted_quantile
+from lpsvdd._validation import (
+    check_exponent,
+    check_tolerance,
+    is_number,
+    is_scaled,
+    weighted_quantile,
+)
 from lpsvdd.bounds import rejection_risk_of
+from lpsvdd.cost_rule import check_share, cost_by_scale
 from lpsvdd.explain import explain
 from lpsvdd.kernels import kernel_diagonal, kernel_matrix, rbf_distances, squared_distances
-from lpsvdd.solver.cost import check_share, costs_of, solve_share
+from lpsvdd.solver.blocks import blocks_of
 from lpsvdd.solver.landmarks import LandmarkPoints
 from lpsvdd.solver.memory import batches
-from lpsvdd.solver.points import Rows
+from lpsvdd.solver.points import Coordinates, Rows
 from lpsvdd.solver.problem import Problem
 from lpsvdd.solver.solve import MAX_ITER, Solution, solve_problem
-from lpsvdd.surface import LARGEST, SURFACES, surface_at
+from lpsvdd.surface import SECOND_ORDER, SURFACES, rows_needed, surface_at
 
-DEFAULT_SHARE = 0.1  # nu, where neither C nor nu is given
-ROUNDING = 1e-12  # of squared distances, relative to the kernel values they are made of
-ON_SURFACE = 1e-8  # a distance from the surface that counts as none at p = 1, relative to max d
+DEFAULT_NU = 0.1  # where nu is not given
+SCORE_ROUNDING = 1e-12  # of squared distances, relative to the kernel values they are made of
+ROUNDED_STEPS = 32  # rounding errors of a score, in units of its largest term
+ON_SURFACE = 1e-8  # a distance from the surface that counts as none, relative to max d
 SOLVERS = ("auto", "dense", "working-set", "landmarks")
-CERTIFICATES = ("auto", "exact", "sampled", "none")
 
 
 class LpSVDD(KernelOneClass):
@@ -47,14 +53,15 @@ class LpSVDD(KernelOneClass):
     ----------
     p : float in [1, inf), default=2.0
         Exponent of the slack.
-    C : float > 0, optional
-        Cost of a positive sample's slack. Give C or nu; without both, nu = 0.1.
+    C : float > 0 or "scale", default="scale"
+        Cost of a positive sample's slack. "scale" is 1/(nu n p (f s)^(p-1)), n the number of
+        positive samples, s their mean squared distance to the kernel mean and f = 0.1; at p = 1
+        the classical 1/(nu n). See :mod:`lpsvdd.cost_rule`.
     C_neg : float > 0, optional
         Cost of a labelled outlier's slack. None: the same as C.
     nu : float in (0, 1], optional
-        Instead of C, the share of positive samples outside the ball. For p > 1 the cost is found
-        so that the share is nu, up to one sample. For p = 1 it is C = 1 / (nu * number of positive
-        samples): at most a share nu lies outside; nu = 1 puts the centre at the mean.
+        Share of new positive samples that ``predict`` rejects (``surface``), and the hardness in
+        C="scale". None: 0.1.
     kernel : {"rbf", "linear", "poly", "precomputed"} or callable, default="rbf"
         A callable takes two samples and returns k(x, z).
     gamma : float or name of a rule, default="quarter-mean-distance"
@@ -65,9 +72,9 @@ class LpSVDD(KernelOneClass):
         Of the poly kernel (gamma <x, z> + coef0)^degree.
     surface : {"auto", "ball", "leave-one-out"}, default="auto"
         Where ``predict`` draws the line. "ball": at the ball's own surface. "leave-one-out": where
-        a new target is rejected with probability about nu (C given: about 0.1), estimated from
-        the distance of each target to the ball without it, see :mod:`lpsvdd.surface`. "auto":
-        "ball" where C is given, otherwise "leave-one-out".
+        a new target is rejected with probability about nu, estimated from the distance of each
+        target to the ball without it, see :mod:`lpsvdd.surface`. "auto": "ball" where C is a number
+        and nu is not given, otherwise "leave-one-out".
     contamination : float in (0, 0.5], optional
         A number: the threshold is that quantile of the scores of the positive training samples,
         whatever ``surface`` says.
@@ -81,17 +88,12 @@ class LpSVDD(KernelOneClass):
         span of some samples: time and memory grow with n alone, X may be a dask array, and the
         ball is a ball of the exact problem, whose optimum it bounds from above.
         "auto" is "dense" up to 300 samples and for precomputed and callable kernels,
-        "working-set" up to 50,000 (10,000 with nu and p > 1), then "landmarks"; also for dask or if
-        ``landmarks`` is given.
+        "working-set" up to 50,000, then "landmarks"; also for dask or if ``landmarks`` is given.
     landmarks : int or array of shape (m, n_features), optional
         For solver="landmarks": how many, or which; 300 by default, chosen by
         :func:`lpsvdd.solver.choose_landmarks`. A linear kernel needs none.
-    certificate : {"auto", "exact", "sampled", "none"}, default="auto"
-        For solver="landmarks": how ``duality_gap_`` is found. "exact" takes half as many kernel
-        values as pairs of support vectors, "sampled" estimates it from some of them. "auto" is
-        "exact" up to 14,000 support vectors; ``gap_kind_`` says which it was.
     verbose : int, default=0
-        1 prints a line for each round of a solver: size of the set and gap.
+        1 prints a line for each part of the solver: number of points, steps, gap.
 
     Attributes
     ----------
@@ -101,37 +103,30 @@ class LpSVDD(KernelOneClass):
         Indices with alpha > 0. For p > 1 these are the samples on the wrong side of the surface.
     dual_coef_ : ndarray
         y * alpha on ``support_``: the centre is sum_i dual_coef_i phi(x_i).
-    centre_rows_, centre_coef_ : ndarrays
-        The centre as sum_j centre_coef_j phi(x_j) over the rows j in ``centre_rows_``. They are
-        ``support_`` and ``dual_coef_``, except where those are so large that sums of kernel values
-        would cancel; scores are computed from these.
     centre_ : ndarray of shape (n_features,), for kernel="linear" only
         The centre itself.
     slack_ : ndarray of shape (n_samples,)
     radius_sq_ : float
-        R2. It may be <= 0 (small C): then no point is inside the ball, a warning says so, and
-        only the ranking or a quantile threshold makes sense.
+        R2; points that lie on the surface are inside, whatever their rounding. It may be <= 0
+        (small C): then no point is inside the ball, a warning says so, and only the ranking or a
+        quantile threshold makes sense.
     C_ : float
-        The cost in use: C, or the one that was found for nu.
+        The cost in use.
     nu_ : float or None
-        The share in use; None where C was given.
+        The share in use; None where neither the cost nor the threshold depends on one.
     surface_ : {"ball", "leave-one-out", "contamination", "held-out"}
         What the threshold is; "held-out" after ``rethreshold``.
-    surface_sq_ : float
-        Squared radius of the ball's surface: radius_sq_, except where no C leaves just a share nu
-        outside because more samples touch the ball; then a thousandth of their spread further out.
     offset_ : float
-        decision_function = score_samples - offset_; -surface_sq_ where ``surface_`` is "ball".
+        decision_function = score_samples - offset_; -radius_sq_ where ``surface_`` is "ball".
     duality_gap_ : float
         (P - D)/(1 + |P|) of the scaled problem, always that of the exact kernel. With landmarks it
-        bounds what the restriction costs too; NaN if it was not asked for.
-    restricted_gap_, gap_kind_ : float, str; for solver="landmarks" only
-        The gap of the restricted problem, which is brought below ``tol``; and whether
-        ``duality_gap_`` is "exact", "sampled" (an estimate, two standard errors added: no bound) or
-        "not computed".
+        bounds what the restriction costs too; NaN above 14,000 support vectors, where computing it
+        would take longer than the fit.
+    restricted_gap_ : float, for solver="landmarks" only
+        The gap of the restricted problem, which is brought below ``tol``.
     distance_fit_ : ndarray of shape (n_samples,)
         Squared distances of the training samples to the centre. With landmarks the samples are not
-        kept: ``X_fit_`` holds the landmarks, all of ``centre_rows_``.
+        kept: ``X_fit_`` holds the landmarks.
     tilt_ : float
         n sum alpha^2 - 1, with weights and labelled outliers as in
         :meth:`lpsvdd.solver.Problem.tilt`: 0 at the kernel mean, most at the hard ball. Models of
@@ -178,7 +173,7 @@ class LpSVDD(KernelOneClass):
     def __init__(
         self,
         p=2.0,
-        C=None,
+        C="scale",
         C_neg=None,
         *,
         nu=None,
@@ -192,7 +187,6 @@ class LpSVDD(KernelOneClass):
         max_iter=MAX_ITER,
         solver="auto",
         landmarks=None,
-        certificate="auto",
         verbose=0,
     ):
         self.p = p
@@ -209,7 +203,6 @@ class LpSVDD(KernelOneClass):
         self.max_iter = max_iter
         self.solver = solver
         self.landmarks = landmarks
-        self.certificate = certificate
         self.verbose = verbose
 
     def fit(self, X, y=None, sample_weight=None):
@@ -281,135 +274,135 @@ class LpSVDD(KernelOneClass):
         training = Training(self, X, y, sample_weight)
         self.y_fit_, self.weight_fit_, self.gamma_ = training.y, training.weight, training.gamma
         self.solver_ = training.solver
-        solution = self._solve(training)
-        self._keep_ball(training, solution)
+        self.nu_ = self._share()
+        self.C_ = self._cost(training)
+        problem = self._problem(training)
+        solution = self._solve(problem)
         self._keep_centre(training, solution)
+        self._keep_ball(training, solution)
         self.surface_ = self._surface()
-        self.offset_ = self._threshold(training)
-        if self.surface_ == "ball" and self.surface_sq_ <= 0.0:
+        self.offset_ = self._threshold(training, problem, solution)
+        if self.surface_ == "ball" and self.offset_ >= 0.0:
             warnings.warn(
                 f"radius_sq_ = {self.radius_sq_:.4g} <= 0: no point lies inside the ball, so "
                 "predict gives -1 everywhere (scores still rank). Raise C (or lower nu), or set "
                 "the threshold by surface=, contamination= or rethreshold().",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
+        if self.surface_ == "leave-one-out":
+            self._warn_of_few_rows(training)
         return self
 
-    def _weights(self, training: Training) -> np.ndarray | None:
-        """Weights of the samples: those given; a subclass may compute others."""
-        return training.weight
+    def _share(self) -> float | None:
+        """Return the share in use, or None where nothing depends on it."""
+        if self.nu is not None:
+            return float(self.nu)
+        return DEFAULT_NU if self.C == "scale" or self.surface == "leave-one-out" else None
 
-    def _solve(self, training: Training) -> Solution:
-        """The solution on the samples of positive weight."""
-        y, weight = training.y[training.kept], np.ones(len(training.kept))
-        if training.weight is not None:
-            weight = training.weight[training.kept]
-        # Two more iterations than the gap asks for: scores then agree to about nine digits
-        # between equivalent inputs (copies and weights, permutations, scalings).
-        limits = {"tol": self.tol, "max_iter": self.max_iter, "polish": 2}
-        limits["report"] = print if self.verbose else None
-        self.nu_ = self._share()
-        if self.nu_ is None:
-            self.C_ = float(self.C)
-            costs = costs_of(self.C_, self.C_neg, y, weight)
-            problem = Problem(training.points, y, p=self.p, c=costs)
-            solution = solve_problem(problem, None, costs, **limits)
-            self.surface_sq_ = solution.radius_sq
-            return solution
-        share = solve_share(
-            training.points, y, p=self.p, nu=self.nu_, c_neg=self.C_neg, sample_weight=weight,
-            **limits,
+    def _cost(self, training: Training) -> float:
+        if self.C != "scale":
+            return float(self.C)
+        total = float(training.weight_kept[training.y_kept > 0.0].sum())
+        spread = training.spread() if self.p > 1.0 else 1.0
+        return cost_by_scale(self.nu_, total, self.p, spread)
+
+    def _problem(self, training: Training) -> Problem:
+        """Return the problem on the samples that are kept."""
+        costs = np.full(len(training.kept), self.C_)
+        if self.C_neg is not None:
+            costs[training.y_kept < 0.0] = self.C_neg
+        costs *= training.weight_kept
+        return Problem(training.points, training.y_kept, p=self.p, c=costs)
+
+    def _solve(self, problem: Problem) -> Solution:
+        return solve_problem(
+            problem, None, problem.cost, tol=self.tol, max_iter=self.max_iter,
+            report=print if self.verbose else None,
         )  # fmt: skip
-        self.C_, self.surface_sq_ = share.cost, share.threshold
-        return share.solution
-
-    def _keep_ball(self, training: Training, solution: Solution) -> None:
-        y = training.y
-        self.alpha_ = training.spread_out(solution.alpha)
-        self.support_ = np.flatnonzero(self.alpha_)
-        self.dual_coef_ = (y * self.alpha_)[self.support_]
-        self.status_, self.n_iter_ = solution.status, max(1, solution.n_iter)
-        self.duality_gap_, self.radius_sq_ = solution.gap, solution.radius_sq
-        self.tilt_ = solution.tilt
-        d = np.asarray(solution.distances)
-        if self.p == 1.0 and self.radius_sq_ > 0.0:
-            # Free support vectors lie on the surface; rounding must not put them outside.
-            near = (y[training.kept] > 0) & (np.abs(d - self.radius_sq_) <= ON_SURFACE * d.max())
-            radius = float(max([self.radius_sq_, *d[near]])) + 1e-13 * float(d.max())
-            self.surface_sq_ = max(radius, self.surface_sq_)
-            self.radius_sq_ = radius
-        self._kept_distances, self._kept_slack = d, solution.slack
 
     def _keep_centre(self, training: Training, solution: Solution) -> None:
-        """The centre, and the distance of every sample, those without weight too."""
-        points, everywhere = training.points, len(training.kept) == training.n
+        """Keep the centre as coefficients of some rows: of the samples, or of the landmarks."""
+        points = training.points
         if isinstance(points, LandmarkPoints):
-            w = points.centre(solution.centre)
-            self.X_fit_, self.centre_coef_ = points.chart.centre(w)
+            self.X_fit_, self.centre_coef_ = points.chart.centre(points.centre(solution.centre))
             self.centre_rows_ = np.arange(len(self.X_fit_))
             self.diag_fit_ = kernel_diagonal(self.X_fit_, **training.options)
-            self.restricted_gap_ = solution.gap
             self.landmarks_chosen_ = training.landmarks_chosen
-            y = training.y[training.kept]
-            self.duality_gap_, self.gap_kind_ = points.exact_gap(solution, y, self.certificate)
         else:
-            centre = training.spread_out(solution.centre)
-            self.centre_rows_ = np.flatnonzero(centre) if centre.any() else np.arange(1)
-            self.centre_coef_ = centre[self.centre_rows_]
-            self.diag_fit_ = training.diagonal()
-            if training.X is not None:
+            self.centre_rows_ = training.kept[np.flatnonzero(solution.alpha)]
+            self.centre_coef_ = solution.centre[np.flatnonzero(solution.alpha)]
+            if training.K is None:
                 self.X_fit_ = training.X
+                self.diag_fit_ = kernel_diagonal(training.X, **training.options)
+            else:
+                self.diag_fit_ = training.K.diagonal().copy()
         if self.kernel == "linear":
             self.centre_ = self.centre_coef_ @ self.X_fit_[self.centre_rows_]
         if isinstance(points, Rows):
             self.norm_sq_ = points.norm_sq(solution.centre)
-        elif isinstance(points, LandmarkPoints):
-            K = kernel_matrix(self.X_fit_, **training.options)
-            self.norm_sq_ = float(self.centre_coef_ @ K @ self.centre_coef_)
         else:
-            K = training.kernel_of(self.centre_rows_)
-            self.norm_sq_ = float(self.centre_coef_ @ K @ self.centre_coef_)
-        d, slack = self._kept_distances, self._kept_slack
-        del self._kept_distances, self._kept_slack
-        if not everywhere or not np.isfinite(d).all():
-            d = -(
-                self._score_kernel(training.K, self.diag_fit_)
-                if self.kernel == "precomputed"
-                else self.score_samples(training.X)
+            rows = self.centre_rows_
+            K = (
+                training.K[np.ix_(rows, rows)]
+                if training.K is not None
+                else kernel_matrix(self.X_fit_[rows], **training.options)
             )
-            d = np.asarray(d)
-        self.distance_fit_ = d
-        self.slack_ = np.maximum(training.y * (d - self.radius_sq_), 0.0)
-        if np.isfinite(self.radius_sq_):
-            self.slack_[training.kept] = slack
-        else:
-            self.slack_ = np.where(self.slack_ > 0.0, np.inf, 0.0)
+            self.norm_sq_ = float(self.centre_coef_ @ K @ self.centre_coef_)
 
-    def _share(self) -> float | None:
-        """The share outside, or None where C is given."""
-        if self.nu is None and self.C is None:
-            return DEFAULT_SHARE
-        return self.nu
+    def _keep_ball(self, training: Training, solution: Solution) -> None:
+        """Keep what is known of the samples; those without weight are looked at here."""
+        self.alpha_ = training.shared_out(solution.alpha)
+        self.support_ = np.flatnonzero(self.alpha_)
+        self.dual_coef_ = (training.y * self.alpha_)[self.support_]
+        self.status_, self.n_iter_ = solution.status, max(1, solution.n_iter)
+        self.duality_gap_, self.radius_sq_ = solution.gap, solution.radius_sq
+        self.tilt_ = solution.tilt
+        if isinstance(training.points, LandmarkPoints):
+            self.restricted_gap_ = solution.gap
+            self.duality_gap_ = training.points.exact_gap(solution, training.y_kept)
+        d = np.asarray(solution.distances)
+        if not np.isfinite(d).all():
+            raise ValueError(
+                "the squared distances to the centre overflow: rescale the samples (or K)"
+            )
+        if self.radius_sq_ > 0.0:  # rounding must not decide about points on the surface
+            reach = float(d.max())
+            near = d[(training.y_kept > 0) & (np.abs(d - self.radius_sq_) <= ON_SURFACE * reach)]
+            if len(near):
+                size = float(np.abs(self.diag_fit_).max())
+                size = np.sqrt(size * reach) if self.kernel == "linear" else size
+                rounding = 1e-13 * reach + ROUNDED_STEPS * np.finfo(float).eps * size
+                self.radius_sq_ = max(self.radius_sq_, float(near.max())) + rounding
+        self.distance_fit_ = training.for_all(d)
+        without = np.flatnonzero(training.group < 0)
+        if len(without):
+            if training.K is None:
+                scores = self._score_points(blocks_of(training.X).take(without))
+            else:
+                scores = self._score_kernel(training.K[without], self.diag_fit_[without])
+            self.distance_fit_[without] = -scores
+        self.slack_ = np.maximum(training.y * (self.distance_fit_ - self.radius_sq_), 0.0)
+        kept = training.group >= 0
+        self.slack_[kept] = training.for_all(solution.slack)[kept]
 
     # -- scores: from the centre itself for a linear kernel, from kernel values otherwise ------
 
     def _score_points(self, X):
         if self.kernel == "linear":
-            return self._score_linear(X)
+            return -np.einsum("ij,ij->i", X - self.centre_, X - self.centre_)
         centre, options = self.X_fit_[self.centre_rows_], self._kernel_options()
         scores = np.empty(len(X))
         for some in batches(len(X), len(centre)):
             if self.kernel == "rbf":
-                scores[some] = self._score_distances(cdist(X[some], centre, "sqeuclidean"))
+                squared = cdist(X[some], centre, "sqeuclidean")
+                scores[some] = -rbf_distances(
+                    squared, self.gamma_, self.centre_coef_, self.norm_sq_
+                )
             else:
                 Kz = kernel_matrix(X[some], centre, **options)
                 scores[some] = self._score_centre(Kz, kernel_diagonal(X[some], **options))
         return scores
-
-    def _score_distances(self, squared):
-        """Scores with a Gaussian kernel, from squared distances to the rows of the centre."""
-        return -rbf_distances(squared, self.gamma_, self.centre_coef_, self.norm_sq_)
 
     def _score_kernel(self, Kz, diag):
         # take, not Kz[:, rows], whose memory is column by column
@@ -418,70 +411,64 @@ class LpSVDD(KernelOneClass):
     def _score_centre(self, Kz, diag):
         return -squared_distances(Kz, self.centre_coef_, diag, self.norm_sq_)
 
-    def _score_linear(self, X):
-        return -np.einsum("ij,ij->i", X - self.centre_, X - self.centre_)
-
     # -- the threshold -------------------------------------------------------------------------
 
     def _surface(self) -> str:
-        """The surface that ``fit`` draws."""
+        """Return the name of the surface that ``fit`` draws."""
         if self.contamination is not None:
             return "contamination"
         if self.surface != "auto":
             return self.surface
-        return "leave-one-out" if self._share() is not None else "ball"
+        return "ball" if self.C != "scale" and self.nu is None else "leave-one-out"
 
-    def _threshold(self, training: Training) -> float:
+    def _threshold(self, training: Training, problem: Problem, solution: Solution) -> float:
+        targets, d = self.y_fit_ > 0, self.distance_fit_
         if self.surface_ == "ball":
-            return -self.surface_sq_
-        targets = self.y_fit_ > 0
-        weight = self.weight_fit_
+            return -self.radius_sq_
         if self.surface_ == "contamination":
-            given = training.given  # a share of the samples, whatever weights were computed
-            weights = None if given is None else given[targets]
-            scores = -self.distance_fit_[targets]
+            weights = None if self.weight_fit_ is None else self.weight_fit_[targets]
+            scores = -d[targets]
             quantile = weighted_quantile(scores, self.contamination, weights)
             # The sample that is the quantile is accepted, however its distance is rounded anew; the
             # next one is not, and at p = 1, where many lie on the surface, it may be very near.
-            below = float((quantile - scores[scores < quantile]).min(initial=math.inf))
-            return quantile - min(ROUNDING * float(np.abs(self.diag_fit_).max()), 0.5 * below)
-        K, beyond, d = None, np.zeros(len(self.alpha_)), self.distance_fit_
-        alpha, points = self._shared_alpha(training), training.points
-        rows = np.flatnonzero(alpha)
+            below = float((quantile - scores[scores < quantile]).min(initial=np.inf))
+            size = float(np.abs(self.diag_fit_).max())
+            return quantile - min(SCORE_ROUNDING * size, 0.5 * below)
+        points, alpha = training.points, solution.alpha
+        rows, K, beyond = np.flatnonzero(alpha), None, np.zeros(len(alpha))
         if isinstance(points, LandmarkPoints):
-            held = np.searchsorted(training.kept, rows)
-            beyond[rows] = points.beyond(held)
-            if len(rows) <= LARGEST:
-                Z = points.part(held).Z
-                K = Z @ Z.T
-        elif len(rows) <= LARGEST:
-            K = training.kernel_of(rows, getattr(self, "centre_", None))
+            beyond[rows] = points.beyond(rows)
+        if len(rows) <= SECOND_ORDER:
+            part = points.part(rows)
+            K = part.Z @ part.Z.T if isinstance(part, Coordinates) else part.K
         squared = surface_at(
-            d, alpha, self._share() or DEFAULT_SHARE, p=self.p, y=self.y_fit_, weight=weight,
-            slack=self.slack_, kernel_of_support=K, beyond=beyond,
+            problem, alpha, np.asarray(solution.distances), solution.slack, self.nu_,
+            weight=training.weight_kept, kernel_of_support=K, beyond=beyond,
         )  # fmt: skip
         # A row on the surface is accepted, and so is its equal, whose distance is rounded anew.
         size = d.max() if self.kernel == "linear" else np.abs(self.diag_fit_).max()
-        return -float(squared + ROUNDING * size)
+        return -float(squared + SCORE_ROUNDING * size)
 
-    def _shared_alpha(self, training: Training) -> np.ndarray:
-        """Multipliers, of equal rows in proportion to their weights.
-
-        At p = 1 any of several equal rows may carry what belongs to all of them.
-        """
-        if self.p > 1.0:
-            return self.alpha_
-        d, alpha = self.distance_fit_, self.alpha_.copy()
-        near = np.abs(d - self.radius_sq_) <= ON_SURFACE * d.max()
-        rows = training.kept[near[training.kept]]
-        if not len(rows):
-            return alpha
-        samples = np.column_stack([training.rows(rows), self.y_fit_[rows]])
-        group = np.unique(samples, axis=0, return_inverse=True)[1].ravel()
-        weight = np.ones(len(rows)) if self.weight_fit_ is None else self.weight_fit_[rows]
-        each = np.bincount(group, alpha[rows]) / np.bincount(group, weight)
-        alpha[rows] = each[group] * weight
-        return alpha
+    def _warn_of_few_rows(self, training: Training) -> None:
+        """Warn where the rate nu cannot be kept, with the number of rows that would do."""
+        n = float(training.weight_kept[training.y_kept > 0.0].sum())
+        need = rows_needed(self.nu_)
+        if n < need:
+            warnings.warn(
+                f"{n:.4g} training rows are too few for nu={self.nu_:g}: no surface drawn from "
+                f"them rejects so few new rows; {need} rows would do",
+                UserWarning,
+                stacklevel=6,
+            )
+        X = training.X
+        if isinstance(X, np.ndarray) and n < 2 * X.shape[1] and is_scaled(X):
+            warnings.warn(
+                f"the columns were scaled by these {n:.4g} rows, which are few for {X.shape[1]} "
+                f"columns: more than nu={self.nu_:g} of the new rows will be rejected. "
+                f"{2 * X.shape[1]} rows would do, or a scaling learnt from other rows",
+                UserWarning,
+                stacklevel=5,
+            )
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -489,8 +476,6 @@ class LpSVDD(KernelOneClass):
         check_tolerance(self.tol, self.max_iter)
         if self.solver not in SOLVERS:
             raise ValueError(f"solver must be one of {SOLVERS}, got {self.solver!r}")
-        if self.certificate not in CERTIFICATES:
-            raise ValueError(f"certificate must be one of {CERTIFICATES}, got {self.certificate!r}")
         if self.landmarks is not None and self.solver not in ("auto", "landmarks"):
             raise ValueError(f"landmarks= is for solver='landmarks', not {self.solver!r}")
         given = self.landmarks
@@ -500,13 +485,11 @@ class LpSVDD(KernelOneClass):
             )
         if self.surface not in SURFACES:
             raise ValueError(f"surface must be one of {SURFACES}, got {self.surface!r}")
-        for name in ("C", "C_neg"):
+        for name, other in (("C", "scale"), ("C_neg", None)):
             value = getattr(self, name)
-            if value is None:
+            is_other = value is None if other is None else isinstance(value, str) and value == other
+            if is_other or is_number(value) and np.isfinite(value) and value > 0.0:
                 continue
-            if not is_number(value) or not (np.isfinite(value) and value > 0.0):
-                raise ValueError(f"{name} must be a positive number, got {value!r}")
+            raise ValueError(f"{name} must be a positive number or {other!r}, got {value!r}")
         if self.nu is not None:
             check_share(self.nu)
-            if self.C is not None:
-                raise ValueError(f"give C or nu, not both (C={self.C!r}, nu={self.nu!r})")

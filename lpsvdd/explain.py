@@ -29,7 +29,7 @@ as those of the exact solvers do: then **the contributions sum to the score**. T
 negative; the most negative columns are those in which the row is far from the centre.
 
 In a pipeline contributions belong to the columns that enter it: one-hot indicators are added up,
-scaling changes nothing. Behind :class:`~lpsvdd.preprocessing.UnitNorm` a contribution is that of a
+scaling changes nothing. Behind rows scaled to unit norm a contribution is that of a
 coordinate of the scaled row. Behind a step that mixes columns, such as PCA, it belongs to the
 columns that come out of it.
 """
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Contributions of the columns to the scores of some rows.
+    """Hold the contributions of the columns to the scores of some rows.
 
     ``contributions.sum(axis=1) + base`` is ``scores``, up to rounding.
 
@@ -79,7 +79,7 @@ class Explanation:
     typical: np.ndarray = field(repr=False)
 
     def reasons(self, row: int, n: int = 3) -> list[tuple[str, Any, float]]:
-        """Column, value and contribution of the n columns that take most from a row's score."""
+        """Return name, value and contribution of the columns that take most from a row's score."""
         order = np.argsort(self.contributions[row], kind="stable")[:n]
         return [
             (self.columns[j], self.values[row, j], float(self.contributions[row, j])) for j in order
@@ -87,7 +87,7 @@ class Explanation:
 
 
 class Neighbours(NamedTuple):
-    """Support vectors nearest to some rows, nearest first; one line a row."""
+    """Hold the support vectors nearest to some rows, nearest first; one line for each row."""
 
     index: np.ndarray  # type: ignore[assignment]  # nobody asks for the place of an array in it
     """Which training rows they are."""
@@ -98,7 +98,7 @@ class Neighbours(NamedTuple):
 
 
 def explain(model: Any, X: Any) -> Explanation:
-    """Contributions of the columns to the scores of the rows of X.
+    """Return the contributions of the columns to the scores of the rows of X.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def explain(model: Any, X: Any) -> Explanation:
 
 
 def nearest_support_vectors(model: Any, X: Any, n: int = 5) -> Neighbours:
-    """The support vectors that are nearest to each row: training rows to compare it with.
+    """Find the support vectors nearest to each row: training rows to compare it with.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def _training_targets(svdd: LpSVDD) -> np.ndarray:
 
 
 class _Contributions:
-    """psi(Z) for rows as the detector sees them, added up over the columns they stem from."""
+    """Compute psi(Z) for rows as the detector sees them, summed over the columns they stem from."""
 
     def __init__(self, svdd: LpSVDD, source: np.ndarray, n_columns: int):
         if svdd.kernel not in ("rbf", "linear", "poly"):
@@ -205,7 +205,7 @@ class _Contributions:
         return found @ self._sums
 
     def _products(self, Z: np.ndarray) -> np.ndarray:
-        """Contributions to sum_i c_i k(z, v_i), for every row z."""
+        """Return the contributions to sum_i c_i k(z, v_i), for every row z."""
         found = np.empty_like(Z)
         # Differences to the centre of the rows: the expanded squares below then do not cancel.
         middle = self._rows.mean(axis=0) if self.svdd.kernel == "rbf" else 0.0
@@ -220,13 +220,13 @@ class _Contributions:
         return found
 
     def _slope(self, D: np.ndarray) -> np.ndarray:
-        """(exp(-gamma D) - 1) / D, which is -gamma at D = 0."""
+        """Return (exp(-gamma D) - 1) / D, which is -gamma at D = 0."""
         at_zero = D == 0.0
         slope = np.expm1(-self.svdd.gamma_ * D) / np.where(at_zero, 1.0, D)
         return np.where(at_zero, -self.svdd.gamma_, slope)
 
     def _ratio(self, u: np.ndarray) -> np.ndarray:
-        """((gamma u + c)^q - c^q) / u as a sum of powers, which has no pole at u = 0."""
+        """Return ((gamma u + c)^q - c^q) / u as a sum of powers, which has no pole at u = 0."""
         gamma, c, q = self.svdd.gamma_, self.svdd.coef0, int(self.svdd.degree)
         base = gamma * u + c
         return gamma * sum(base**k * c ** (q - 1 - k) for k in range(q))

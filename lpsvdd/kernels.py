@@ -67,7 +67,7 @@ def rbf_gamma(width: float) -> float:
 def resolve_gamma(
     gamma: float | str, X: np.ndarray, sample_weight: np.ndarray | None = None
 ) -> float:
-    """The number behind ``gamma``: itself, or the rule of that name applied to X.
+    """Return the number behind ``gamma``: itself, or the rule of that name applied to X.
 
     "scale" and "auto" are scikit-learn's: 1/(number of features · variance of all entries of X),
     and 1/(number of features).
@@ -134,12 +134,12 @@ def rbf_left(X: np.ndarray, origin: np.ndarray, gamma: float) -> np.ndarray | No
 
 
 def rbf_right(left: np.ndarray, gamma: float) -> np.ndarray:
-    """R of ``rbf_left``, from the L of the other points."""
+    """Return R of ``rbf_left``, from the L of the other points."""
     return np.column_stack([2.0 * gamma * left[:, :-2], -gamma * left[:, :-3:-1]])
 
 
 def rbf_product(left: np.ndarray, right: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-    """exp(L R') of ``rbf_left`` and ``rbf_right``; rounding makes no value larger than 1."""
+    """Return exp(L R') of ``rbf_left`` and ``rbf_right``; rounding makes no value larger than 1."""
     K = np.matmul(left, right.T, out=out)
     np.minimum(K, 0.0, out=K)
     return np.exp(K, out=K)
@@ -193,7 +193,7 @@ def kernel_diagonal(
     degree: float = 3,
     coef0: float = 1.0,
 ) -> np.ndarray:
-    """k(x_i, x_i) for every row, without the matrix."""
+    """Return k(x_i, x_i) for every row, without the matrix."""
     if callable(kernel):
         return np.array([kernel(a, a) for a in X], dtype=float)
     if kernel == "rbf":

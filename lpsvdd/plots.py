@@ -34,7 +34,7 @@ INSIDE, OUTSIDE = PALETTE["blue"], PALETTE["vermillion"]
 
 
 def style() -> AbstractContextManager[None]:
-    """The project's matplotlib style for the figures of one block."""
+    """Apply the project's matplotlib style to the figures of one block."""
     matplotlib_style = import_extra("matplotlib.style", "plots")
     with as_file(files("lpsvdd") / "lpsvdd.mplstyle") as path:
         return matplotlib_style.context(path)
@@ -53,7 +53,7 @@ def use_style() -> None:
 
 
 def fraction(value: float) -> str:
-    """A grid value as the paper writes it: 32/31, 8/7, 5/2, 20."""
+    """Write a grid value as the paper does: 32/31, 8/7, 5/2, 20."""
     from fractions import Fraction
 
     exact = Fraction(value).limit_denominator(64)
@@ -67,7 +67,7 @@ def _new_axes() -> Axes:
 def score_histogram(
     scores: np.ndarray, threshold: float | None = None, *, ax: Axes | None = None
 ) -> Axes:
-    """How many rows have which score, inside and outside the threshold."""
+    """Draw how many rows have which score, inside and outside the threshold."""
     ax = ax or _new_axes()
     scores = np.asarray(scores, dtype=float)
     edges = np.histogram_bin_edges(scores, bins=min(60, max(10, int(2 * len(scores) ** (1 / 3)))))
@@ -97,7 +97,7 @@ def two_components(
     basis: np.ndarray | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Rows in the plane of the first two principal components of ``basis`` (or of themselves).
+    """Draw rows in the plane of the first two principal components of ``basis`` (or of themselves).
 
     Most of what a kernel method sees is not in this plane: a rejected row may lie amid others.
     """
@@ -122,7 +122,7 @@ def two_components(
 def contribution_bars(
     explanation: Explanation, row: int = 0, *, most: int = 10, ax: Axes | None = None
 ) -> Axes:
-    """Why one row has its score: a bar a column, longest first, and what is typical.
+    """Draw why one row has its score: a bar for each column, longest first, and what is typical.
 
     The grey bands hold the middle 80 % of the training targets. What does not fit is one bar.
     """
@@ -147,7 +147,7 @@ def contribution_bars(
 def contribution_summary(
     explanation: Explanation, *, most: int = 10, ax: Axes | None = None
 ) -> Axes:
-    """Contributions of many rows: a line a column, a dot a row, dark for small values of it.
+    """Draw the contributions of many rows: a line for each column, a dot for each row.
 
     Columns come in the order of how much they take from the scores altogether.
     """
@@ -163,7 +163,7 @@ def contribution_summary(
 
 
 def _columns_down(ax: Axes, names: list[str], more: str = "") -> Axes:
-    """A line a column, the first on top, around a contribution of 0."""
+    """Draw a line for each column, the first on top, around a contribution of 0."""
     ax.set_yticks(range(len(names)), names)
     ax.invert_yaxis()
     ax.axvline(0.0, color="#777777", linewidth=0.8)
@@ -173,7 +173,7 @@ def _columns_down(ax: Axes, names: list[str], more: str = "") -> Axes:
 
 
 def _coloured(values: np.ndarray) -> dict[str, Any]:
-    """Colours by rank for numbers; one colour for anything else."""
+    """Return colours by rank for numbers, and one colour for anything else."""
     try:
         numbers = values.astype(float)
     except (TypeError, ValueError):

@@ -44,7 +44,7 @@ Cones = Literal["soc", "power"]
 
 @dataclass(frozen=True)
 class ReferenceSolution:
-    """What CVXPY answered, failures included.
+    """Hold what CVXPY answered, failures included.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class ReferenceSolution:
 
     @property
     def ok(self) -> bool:
-        """Whether CVXPY itself calls the answer optimal, without reservation."""
+        """Tell whether CVXPY itself calls the answer optimal, without reservation."""
         return self.status == "optimal"
 
 
@@ -244,7 +244,7 @@ def _run(
 def _answer(
     n: int, status: str, solver: str, started: tuple[float, float], message: str
 ) -> ReferenceSolution:
-    """No point, and the time that passed."""
+    """Return no point, and the time that passed."""
     wall, cpu = (now - then for now, then in zip(_clocks(), started, strict=True))
     return ReferenceSolution(
         np.full(n, np.nan), np.nan, np.nan, status, wall, solver, message, cpu_seconds=cpu
@@ -257,7 +257,7 @@ def _overflow(n: int, solver: str, started: tuple[float, float]) -> ReferenceSol
 
 
 def _clocks() -> tuple[float, float]:
-    """Wall clock and processor time."""
+    """Return wall clock and processor time."""
     return time.perf_counter(), time.process_time()
 
 
@@ -276,7 +276,7 @@ def _coefficients(costs: np.ndarray, p: float) -> np.ndarray:
 
 
 def _root(K: np.ndarray) -> np.ndarray:
-    """F with K = F F', one column per eigenvalue above rounding."""
+    """Return F with K = F F', one column per eigenvalue above rounding."""
     values, vectors = np.linalg.eigh(K)
     keep = values > len(K) * np.finfo(float).eps * max(values[-1], 0.0)
     keep[-1] = True

@@ -33,52 +33,97 @@ The proofs of what is guaranteed are in the book, "A rate for new rows".
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_triangular
+from scipy.linalg import LinAlgError, cho_solve, cholesky
+from scipy.linalg.lapack import dtrtri
+
+from lpsvdd.solver.active_set import minimise
+from lpsvdd.solver.points import Gram, Rows
+from lpsvdd.solver.problem import Problem
 
 SURFACES = ("auto", "ball", "leave-one-out")
-LARGEST = 3_000
-"""Support rows up to which the second order is computed: a factorisation of that size."""
+SECOND_ORDER = 1_000  # support rows up to which the second order is computed, by a factorisation
+REFITTED, REFITTED_NEAR_ONE = 100, 500  # rows up to which those that decide are refitted,
+REFIT_TOL, MAX_REFIT_STEPS = 1e-3, 60  # to this gap
 STIFF = 1e6  # stiffness of a row that does not move; the unit is the largest kernel value
 JITTER = 1e-10  # stiffness of all, as equal rows make K singular
 ON_SURFACE = 1e-8  # slack that counts as none at p = 1, the same unit
 
 
 def surface_at(
-    distances: np.ndarray,
+    problem: Problem,
     alpha: np.ndarray,
+    distances: np.ndarray,
+    slack: np.ndarray,
     nu: float,
     *,
-    p: float,
-    y: np.ndarray | None = None,
     weight: np.ndarray | None = None,
-    slack: np.ndarray | None = None,
     kernel_of_support: np.ndarray | None = None,
     beyond: float | np.ndarray = 0.0,
 ) -> float:
-    """Squared radius that a share ``nu`` of new targets exceeds.
+    """Return the squared radius that a share ``nu`` of new targets exceeds.
 
     Parameters
     ----------
-    distances : squared distances of the training rows to the centre.
-    alpha : their multipliers, y'alpha = 1.
-    nu : wanted rate, in (0, 1].
-    p : exponent of the slack.
-    y : labels +1 and -1; None: all targets. The rate is that of targets.
-    weight : sample weights, None: 1 each. A weight counts copies, of which one is left out; a row
-        of weight 0 is not there.
-    slack : of the rows, and ``kernel_of_support``: kernel values among ``flatnonzero(alpha)``.
-        With both the second order is used, otherwise the first.
-    beyond : the part of the squared distances that no centre can change (landmarks), a row each.
+    problem, alpha : the problem and its solution
+    distances, slack : squared distances of its rows to the centre, and their slacks, in units of K
+    nu : wanted rate, in (0, 1]; it is that of targets
+    weight : sample weights, None: 1 each. A weight counts copies, of which one is left out.
+    kernel_of_support : kernel values among ``flatnonzero(alpha)``, for the second order; without
+        them the first
+    beyond : the part of the squared distances that no centre can change (landmarks), a row each
     """
-    y = np.ones(len(alpha)) if y is None else y
+    y = problem.y
     weight = np.ones(len(alpha)) if weight is None else weight
     within = distances - beyond
     mean = float((y * alpha) @ within)
     without = beyond + leave_one_out(
-        within + mean, alpha, p=p, y=y, weight=weight, slack=slack, K=kernel_of_support
+        within + mean, alpha, p=problem.p, y=y, weight=weight, slack=slack, K=kernel_of_support
     )
-    counted = (y > 0.0) & (weight > 0.0)
-    return upper_quantile(without[counted], nu, weight[counted]) - mean
+    if problem.n <= (REFITTED_NEAR_ONE if problem.p < 1.5 else REFITTED):
+        if isinstance(problem.points, Rows):
+            problem = problem.part(np.arange(problem.n))
+        if isinstance(problem.points, Gram):
+            _refit_deciding_rows(problem, alpha, within + mean, without, nu, weight)
+    targets = y > 0.0
+    return upper_quantile(without[targets], nu, weight[targets]) - mean
+
+
+def _refit_deciding_rows(problem: Problem, alpha, s, without, nu: float, weight) -> None:
+    """Replace, from the farthest on, what is left out by refits until the quantile is of refits.
+
+    The Newton step knows the rows of the support only. Where few rows hold the centre (p near 1)
+    others take over, and its distances are too large. No row comes nearer by leaving: one whose
+    ``s`` is beyond the quantile needs no refit.
+    """
+    targets = np.flatnonzero(problem.y > 0.0)
+    pending = targets[alpha[targets] > 0.0]
+    while len(pending):
+        quantile = upper_quantile(without[targets], nu, weight[targets])
+        near = quantile * (1.0 - 1e-12)
+        deciding = pending[(without[pending] >= near) & (s[pending] <= quantile)]
+        if not len(deciding):
+            return
+        row = deciding[np.argmax(without[deciding])]
+        pending = pending[pending != row]
+        without[row] = _refit_without(problem, alpha, row, weight[row])
+
+
+def _refit_without(problem: Problem, alpha: np.ndarray, row: int, weight: float) -> float:
+    """Return s of a row for the ball without one copy of it, at the same cost in total."""
+    cost = problem.cost.copy()
+    cost[row] *= max(weight - 1.0, 0.0) / weight
+    kept = np.flatnonzero(cost > 0.0)
+    if not (problem.y[kept] > 0.0).any():
+        return float("inf")
+    ratio = problem.total_cost / float(cost[problem.positive].sum())
+    part = problem.part(kept, cost=ratio * cost[kept])
+    if part.is_radius_zero:
+        held = part.weighted_mean()
+    else:
+        held = minimise(part, alpha[kept], REFIT_TOL, MAX_REFIT_STEPS)[0].alpha
+    beta = part.y * held
+    K, diag = problem.points.K, problem.points.diag
+    return float(diag[row] - 2.0 * K[row, kept] @ beta + beta @ diag[kept])
 
 
 def leave_one_out(
@@ -133,7 +178,7 @@ def _rise(K, p, beta, price, slack, copies) -> np.ndarray:
     diagonal = K.diagonal()
     both = np.column_stack([np.ones(len(K)), diagonal])
     u, v = cho_solve((factor, True), both, check_finite=False).T
-    root = solve_triangular(factor, np.eye(len(K)), lower=True, check_finite=False)
+    root = np.tril(dtrtri(factor, lower=1)[0])
     total = u.sum()
     n_ii = np.einsum("ij,ij->j", root, root) - u**2 / total
     n_ii = np.maximum(n_ii, 1.0 / (2.0 * STIFF))  # rounding, where one row holds all
@@ -153,6 +198,11 @@ def _stiffness(p, beta, price, slack) -> np.ndarray:
         if (bound & same).any():
             bound |= same & (price >= (1.0 - 1e-6) * price[bound & same].max())
     return np.where(bound, STIFF, 0.0) + JITTER
+
+
+def rows_needed(nu: float) -> int:
+    """Return the fewest rows of which (1 - nu)(n + 1) does not exceed n."""
+    return int(np.ceil(1.0 / nu - 1e-9)) - 1 if nu < 1.0 else 1
 
 
 def upper_quantile(values: np.ndarray, nu: float, weights: np.ndarray | None = None) -> float:

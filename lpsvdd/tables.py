@@ -1,213 +1,216 @@
-"""Tables as pandas reads them, every cell as text: files, standard input, catalogue.
+"""Tables as pandas reads them, and what their columns are to a model.
 
-A table has a header and rows, counted from 1 below it. Separator, decimal sign and encoding are
-found from the first megabyte; a file is read in blocks and may be larger than the memory. Cells
-that a short row lacks are empty.
+Numbers are standardised and text becomes indicators; identifiers, free text, dates, row numbers and
+constant columns are left out, each with a note.
 """
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
 import re
 import sys
 import warnings
-import zlib
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import pandas as pd
+import numpy as np
+import pandas as pd
+from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype, is_numeric_dtype
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
-BLOCK = 4096  # rows held at a time
-HEAD = 1_000_000  # bytes looked at first
+MAX_CATEGORIES = 50  # most distinct values of a text that is a category
+UNIT = "[$€£¥%]"
+NUMBER_LIKE = re.compile(rf"[-+]?\s*{UNIT}?\s*[-+]?\d[\d.,' ]*{UNIT}?")
 
 
 @dataclass
-class Table:
-    """A table, opened: blocks of text cells, how they were written, what to tell about them.
+class ColumnRoles:
+    """What each column of a table is to a model; a model file holds these as its notes."""
 
-    ``label`` names the column of labels +1 and -1 where the table itself knows it.
-    """
-
-    name: str
-    header: list[str]
-    blocks: Iterator[pd.DataFrame] = field(repr=False)
-    sep: str = ","
-    decimal: str = "."
+    numeric: list[str]
+    categorical: list[str]
+    ids: list[str]
     label: str | None = None
-    notes: list[str] = field(default_factory=list)
+    target: str | None = None
+    missing: str = "error"
+
+    @property
+    def features(self) -> list[str]:
+        """Columns that the model sees."""
+        return [*self.numeric, *self.categorical]
+
+    @property
+    def named(self) -> list[str]:
+        """Columns whose role was given."""
+        return [*self.categorical, *self.ids, *([self.label] if self.label else [])]
 
 
-@contextmanager
-def open_table(source: str) -> Iterator[Table]:
-    """The table of a file, of standard input ("-") or of the catalogue."""
-    if source != "-" and not Path(source).exists():
-        yield _catalogue(source)
-        return
-    with ExitStack() as stack:
-        name = "standard input" if source == "-" else Path(source).name
-        raw = sys.stdin.buffer if source == "-" else stack.enter_context(open(source, "rb"))
-        try:
-            head, stream = _looked_at(raw)
-            if head[:2] == b"\x1f\x8b":
-                head, stream = _looked_at(gzip.GzipFile(fileobj=stream))
-            yield _text(head, stream, name)
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise ValueError(f"{name} is a damaged gzip file: {error}") from None
-
-
-class _Joined(io.RawIOBase):
-    """Bytes already read, then the rest of a stream."""
-
-    def __init__(self, head: bytes, rest: Any):
-        self._head, self._rest = io.BytesIO(head), rest
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        data = self._head.read(len(buffer)) or self._rest.read(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
-
-
-def _looked_at(stream: Any) -> tuple[bytes, io.BufferedReader]:
-    """The first bytes of a stream, and the whole stream all the same."""
-    head = b""
-    while len(head) < HEAD and (more := stream.read(HEAD - len(head))):
-        head += more
-    return head, io.BufferedReader(_Joined(head, stream))
-
-
-def _text(head: bytes, stream: Any, name: str) -> Table:
-    import pandas as pd
-
-    encoding, text, notes = _decoded(head, name)
-    lines = text.splitlines(keepends=True)[:200]
-    excel = re.match(r'"?sep=(.)"?\s*$', lines[0]) if lines else None
-    sample = lines[1:] if excel else lines
-    sep = excel[1] if excel else _separator(sample)
-    rows = _split(sample, sep)
-    if len(rows) < 2 and not (rows and len(head) == HEAD):
-        raise ValueError(f"{name} holds no table: expected a header line, then rows")
-    header = [cell.strip() or f"column {i}" for i, cell in enumerate(rows[0], 1)]
-    if all(re.fullmatch(r"[-+]?[\d.,]+(e[-+]?\d+)?", cell, re.IGNORECASE) for cell in header):
-        raise ValueError(f"{name}: the first line must hold column names, not numbers")
-    if twice := [column for column, count in Counter(header).items() if count > 1]:
-        at = ", ".join(str(i) for i, column in enumerate(header, 1) if column == twice[0])
-        raise ValueError(f"{name}: columns {at} have the same name, {twice[0]!r}; rename them")
-    reader = pd.read_csv(
-        io.TextIOWrapper(stream, encoding=encoding, newline=""),
-        sep=r"\s+" if sep == " " else sep,
-        dtype=object,
-        names=header,
-        header=0,
-        skiprows=1 if excel else 0,
-        index_col=False,
-        keep_default_na=False,
-        skipinitialspace=True,
-        chunksize=BLOCK,
-    )
-    decimal = "." if sep == "," else _decimal(cell for row in rows[1:] for cell in row)
-    return Table(name, header, _parsed(reader, name), sep, decimal, notes=notes)
-
-
-def _decoded(head: bytes, name: str) -> tuple[str, str, list[str]]:
-    """Encoding, the text of the first bytes, and a note where the encoding was guessed."""
-    archive = "an archive that is not read here; unpack it first, or use gzip"
-    binary = {
-        b"PK\x03\x04": "a zip archive or an Excel workbook; unpack it, or save the sheet as CSV",
-        b"\xd0\xcf\x11\xe0": "an Excel file; save the sheet as CSV",
-        b"PAR1": "a parquet file; save the table as CSV",
-        b"BZh": archive,
-        b"\xfd7zXZ": archive,
-        b"\x28\xb5\x2f\xfd": archive,
-    }
-    for magic, kind in binary.items():
-        if head.startswith(magic):
-            raise ValueError(f"{name} is {kind}")
-    encoding, notes = "utf-16" if head[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig", []
-    if len(head) == HEAD and encoding != "utf-16":
-        head = head[: head.rfind(b"\n") + 1] or head  # not in the middle of a letter
-    try:
-        text = head.decode(encoding)
-    except UnicodeDecodeError:
-        encoding, text = "cp1252", head.decode("cp1252", errors="replace")
-        notes = [f"{name} is not written in UTF-8; it was read as Windows-1252"]
-    if "\0" in text:
-        raise ValueError(f"{name} is no text file; save the table as CSV in UTF-8")
-    return encoding, text, notes
-
-
-def _parsed(reader: Any, name: str) -> Iterator[pd.DataFrame]:
-    from pandas.errors import ParserError, ParserWarning
-
+def read_table(source: str, *, sep: str | None = None, decimal: str = ".") -> pd.DataFrame:
+    """Return a table from a CSV, TSV, Excel or parquet file, or from standard input ("-")."""
+    name, suffixes = Path(source).name, Path(source.lower()).suffixes
+    sep = (sep or ("\t" if ".tsv" in suffixes else ",")).replace("\\t", "\t")
+    file: Any = sys.stdin.buffer if source == "-" else source
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error", ParserWarning)
-            yield from reader
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            if suffixes[-1:] == [".parquet"]:
+                frame = pd.read_parquet(source)
+            elif suffixes[-1:] in ([".xlsx"], [".xls"], [".ods"]):
+                frame = pd.read_excel(source, na_values="?")
+            else:
+                frame = pd.read_csv(
+                    file, sep=sep, decimal=decimal, index_col=False, na_values="?",
+                    skipinitialspace=True, low_memory=False,
+                )  # fmt: skip
     except UnicodeDecodeError:
-        raise ValueError(f"{name} is a text in two encodings; save it in UTF-8") from None
-    except (ParserError, ParserWarning) as error:
-        reason = str(error).removeprefix("Error tokenizing data. C error: ").strip()
-        remedy = "a cell that holds the separator needs quotation marks"
-        if "EOF inside string" in reason:
-            remedy = "a quotation mark is never closed"
-        raise ValueError(f"{name}: {reason}; {remedy}") from None
+        raise ValueError(f"{name} is not a text in UTF-8: save the table as CSV in UTF-8") from None
+    except (ValueError, pd.errors.ParserWarning) as error:
+        reason = f"{name} cannot be read ({error}): it needs column names, and as many cells"
+        raise ValueError(f"{reason} in each row; --sep says what separates them") from None
+    frame.columns = [str(column).strip() for column in frame.columns]
+    if len(frame.columns) == 1 and (other := re.search(r"[;\t|,]", frame.columns[0])):
+        raise ValueError(f"{name} has one column only: are cells separated by {other[0]!r}? --sep")
+    if not frame.columns.is_unique:
+        raise ValueError(f"{name} has two columns of one name: rename one")
+    if frame.empty or all(re.fullmatch(r"[-+]?\d[-+\d.,e]*", name) for name in frame.columns):
+        raise ValueError(f"{name} needs a first line of column names, then at least one row")
+    return frame.set_axis(pd.RangeIndex(1, len(frame) + 1, name="row"))
 
 
-def _split(lines: list[str], sep: str) -> list[list[str]]:
+def listed(values: Iterable[Any], most: int = 10) -> str:
+    """Return the first of the values as a text, and how many more there are."""
+    texts = [str(value) for value in values]
+    more = f" and {len(texts) - most} more" if len(texts) > most else ""
+    return ", ".join(texts[:most]) + more
+
+
+def check_columns(frame: pd.DataFrame, names: Iterable[str]) -> None:
+    """Raise ValueError unless the table has all these columns."""
+    if absent := [name for name in dict.fromkeys(names) if name not in frame]:
+        raise ValueError(f"there is no column {listed(absent)}: the table has {listed(frame)}")
+
+
+def find_roles(frame: pd.DataFrame, roles: ColumnRoles, decimal: str) -> list[str]:
+    """Give each column that has no role yet its own, and return notes on what was found."""
+    kinds: dict[str, list[str]] = {"number": [], "category": []}
+    for name in frame.columns.difference(roles.named, sort=False):
+        kinds.setdefault(_kind(frame[name], decimal), []).append(name)
+    roles.numeric, found = kinds.pop("number"), kinds.pop("category")
+    roles.categorical = [*roles.categorical, *found]
+    notes = [f"left out as {kind}: {listed(names)}" for kind, names in kinds.items()]
+    if texts := [name for name in roles.numeric if not is_numeric_dtype(frame[name])]:
+        notes.append(f"text read as numbers: {listed(texts)}")
+    if found:
+        notes.append(f"taken as categories: {listed(found)}")
+    if not roles.features:
+        raise ValueError("; ".join(["the table has no column to learn from", *notes]))
+    return notes
+
+
+def _kind(cells: pd.Series, decimal: str) -> str:
+    """Return "number", "category", or as what the column is left out."""
+    present = cells.dropna()
+    distinct = present.nunique()
+    if distinct < 2:
+        return "constant"
+    if is_bool_dtype(cells) or is_datetime64_any_dtype(cells):
+        return "category" if is_bool_dtype(cells) else "dates"
+    values = as_numbers(present, decimal)
+    number_like = [NUMBER_LIKE.fullmatch(str(cell).strip()) is not None for cell in present]
+    if 2 * max(sum(number_like), np.isfinite(values).sum()) < len(present):
+        few = distinct <= min(MAX_CATEGORIES, len(cells) / 2)
+        return "category" if few else "identifiers or free text"
+    if len(cells) >= 10 and (np.diff(values) == 1).all():
+        return "row numbers"
+    return "number"  # model_rows names the cells that are none
+
+
+def as_numbers(cells: pd.Series, decimal: str) -> np.ndarray:
+    """Return cells as floats, NaN where a cell is no number; "$1,200" is 1200 and "12 %" is 12."""
+    if is_numeric_dtype(cells):
+        return cells.to_numpy(dtype=float, na_value=np.nan)
+    comma, point = (",", r"\.") if decimal == "." else (r"\.", ",")
+    text = cells.astype("string").str.strip()
+    plain = text.str.replace(rf"^([-+]?)\s*{UNIT}\s*|\s*{UNIT}$", r"\1", regex=True)
+    grouped = plain.str.fullmatch(rf"[-+]?[1-9]\d{{0,2}}({comma}\d{{3}})+({point}\d+)?")
+    plain = plain.mask(grouped.fillna(False), plain.str.replace(comma, "", regex=True))
+    if decimal == ",":
+        plain = plain.str.replace(".", "?", regex=False).str.replace(",", ".", regex=False)
+    values = pd.to_numeric(plain, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+    units = text[~np.isnan(values)].str.extract(f"({UNIT})", expand=False).fillna("none").unique()
+    if len(units) > 1:
+        found = f"column {cells.name!r} mixes the units {listed(units)}"
+        raise ValueError(f"{found}: write each cell in the same one, or leave it out with --drop")
+    return values
+
+
+def as_text(cell: Any) -> str:
+    """Return a category or a class as text: "" if missing, and 1, 1.0 and True are the same."""
     try:
-        return [row for row in csv.reader(lines, delimiter=sep, skipinitialspace=True) if row]
-    except csv.Error:  # a cell of enormous size: a quotation mark is never closed
-        return []
+        return "" if pd.isna(cell) else f"{float(cell):.15g}"
+    except (TypeError, ValueError):
+        return str(cell).strip()
 
 
-def _separator(lines: list[str]) -> str:
-    """The sign under which most rows have as many cells as the header; a blank if no other."""
-    one_column = "\x1f"  # a separator that no table holds
-    best, sep = (0.0, 1), one_column
-    for sign in ",;\t| ":
-        rows = _split(lines, sign)
-        width = len(rows[0]) if rows else 0
-        agree = sum(len(row) == width for row in rows[1:]) / max(1, len(rows) - 1)
-        if width > 1 and (agree, width) > best and (sign != " " or agree > 0.9 > best[0]):
-            best, sep = (agree, width), sign
-        elif width > 1 and sep == one_column and sign != " ":
-            sep = sign
-    return sep
-
-
-def _decimal(cells: Iterator[str]) -> str:
-    """A comma where numbers are written with commas and none with a point."""
-    signs = {
-        sign[1]
-        for cell in cells
-        if (sign := re.fullmatch(r"\s*[+-]?\d*([.,])\d+(?:[eE][+-]?\d+)?\s*", cell))
-    }
-    return "," if signs == {","} else "."
-
-
-def _catalogue(source: str) -> Table:
-    import pandas as pd
-
-    from lpsvdd import datasets
-
-    try:
-        datasets.find(source)
-    except KeyError:
+def model_rows(frame: pd.DataFrame, roles: ColumnRoles, decimal: str) -> pd.DataFrame:
+    """Return the columns that the model sees: floats, and categories as text ("" if missing)."""
+    numbers = {name: as_numbers(frame[name], decimal) for name in roles.numeric}
+    unusable = []
+    for name, values in numbers.items():
+        if (bad := np.isinf(values) | (np.isnan(values) & frame[name].notna())).any():
+            unusable.append(
+                f"{name!r} (row {bad.idxmax()}: {str(frame[name][bad].iloc[0])[:40]!r})"
+            )
+    if unusable:
         raise ValueError(
-            f"there is no file {source} and no data set of that name; "
-            "the data sets are shown by: lpsvdd data list"
-        ) from None
-    data = datasets.load(source)
-    frame = pd.DataFrame(data.X, columns=list(data.feature_names)).assign(**{"+1 or -1": data.y})
-    text = frame.astype(object).where(frame.notna(), "").map(str).astype(object)
-    blocks = (text[i : i + BLOCK] for i in range(0, len(text), BLOCK))
-    return Table(f"{data.id} {data.name}", list(text), blocks, label="+1 or -1")
+            f"not all cells are finite numbers in {listed(unusable)}: repair them, give --decimal, "
+            "or say what the columns are (fit with --categorical, --id, --label or --drop)"
+        )
+    texts = {name: np.array([*map(as_text, frame[name])], object) for name in roles.categorical}
+    return pd.DataFrame(numbers | texts, index=frame.index)
+
+
+def incomplete_rows(frame: pd.DataFrame, roles: ColumnRoles, remedy: str) -> np.ndarray:
+    """Return a mask of the rows that lack a value, none if it is filled in; or raise ValueError."""
+    holes = frame[roles.features].isna()
+    if roles.missing == "error" and holes.to_numpy().any():
+        counts = holes.sum()[holes.any()]
+        where = [f"{name!r} ({k} rows, first {holes[name].idxmax()})" for name, k in counts.items()]
+        raise ValueError(f"values are missing in {listed(where)}: {remedy}")
+    return holes.any(axis=1).to_numpy() & (roles.missing != "median")
+
+
+def target_labels(frame: pd.DataFrame, roles: ColumnRoles) -> np.ndarray:
+    """Return 1 (normal), -1 (other) or NaN (no label) for each row; 1 without a label column."""
+    if roles.label is None:
+        return np.ones(len(frame))
+    classes = np.array([as_text(cell) for cell in frame[roles.label]])
+    if roles.target is None and not {*classes} <= {"1", "-1", ""}:
+        raise ValueError(
+            f"column {roles.label!r} holds {listed(sorted({*classes}), 5)} and not just 1 and -1: "
+            "name the class of the normal rows with --target"
+        )
+    labels = np.where(classes == as_text(roles.target or "1"), 1.0, -1.0)
+    return np.where(classes == "", np.nan, labels)
+
+
+def column_transformer(roles: ColumnRoles, rows: pd.DataFrame) -> ColumnTransformer:
+    """Return the unfitted preparation of the columns: numbers standardised, indicators of text.
+
+    A category that is not in training has an indicator of its own, so that its row is as far from
+    the training rows as two categories are from each other, never nearer.
+    """
+    numbers: Any = StandardScaler()
+    if roles.missing == "median":
+        numbers = make_pipeline(SimpleImputer(strategy="median", keep_empty_features=True), numbers)
+    codes = [np.arange(-1.0, rows[name].nunique()) for name in roles.categorical]
+    categories = make_pipeline(
+        OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1),
+        OneHotEncoder(categories=codes, sparse_output=False),
+    )
+    parts = [("numbers", numbers, roles.numeric), ("categories", categories, roles.categorical)]
+    return ColumnTransformer([part for part in parts if part[2]], verbose_feature_names_out=False)

@@ -1,4 +1,4 @@
-"""Who and what is cited: ``article/about.yml``, and the citation in two formats to copy."""
+"""Who and what is cited: ``replication/about.yml``, and the citation in two formats to copy."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @cache
 def about() -> dict[str, Any]:
-    """The content of ``article/about.yml``."""
-    return yaml.safe_load((ROOT / "article" / "about.yml").read_text(encoding="utf-8"))
+    """The content of ``replication/about.yml``."""
+    return yaml.safe_load((ROOT / "replication" / "about.yml").read_text(encoding="utf-8"))
 
 
 def full_name(author: dict[str, str]) -> str:

@@ -1,10 +1,12 @@
 """The claims ledger: every checkable claim of the paper, with a verdict that a program recomputes.
 
-``claims.yml`` lists the claims; each names a finding of :mod:`replication.findings`, quotes its
-facts and repeats its verdict. ``python -m replication claims --check`` fails when a verdict no
-longer follows. The ledger is written for the terminal (R², Σα = 1); for a page of the book
-``typeset`` sets the formulas between dollars, and ``evidence_titles`` reads from the sources what
-each figure and each section shows, so that a link can carry that name.
+``claims.yml`` here lists the claims; each names a finding of :mod:`replication.findings`, quotes
+its facts and repeats its verdict. ``python -m replication claims --check`` fails when a verdict no
+longer follows. A claim without a finding rests on a frozen table (``results/frozen``): its numbers
+are typed, and only the table's checksum is verified. The ledger is written for the terminal (R²,
+Σα = 1); for a page of the book ``typeset`` sets the formulas between dollars, and
+``evidence_titles`` reads from the sources what each figure and each section shows, so that a link
+can carry that name.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from typing import Any
 import yaml
 
 from replication.findings import VERDICTS, Finding, all_findings
+from replication.results import read, results_folder
 from replication.wording import fill
 
 THEMES = (
@@ -35,6 +38,8 @@ THEMES = (
 )
 """What matters first."""
 FIRST = "The ten that matter"
+FROZEN = "results/frozen/README.md#"
+"""Start of the evidence of a claim whose study has no code any more; its table's name follows."""
 PRINT = THEMES[-1]
 """Checks of the paper against its own pages, and slips of a word: a table of their own."""
 
@@ -59,7 +64,7 @@ class Claim:
     verdict: str
     says: str
     evidence: str
-    finding: str
+    finding: str = ""
     arguments: Mapping[str, Any] = field(default_factory=dict)
     weight: int = 1
 
@@ -83,7 +88,8 @@ def read_ledger(path: Path) -> list[Claim]:
             raise LedgerError(f"{claim.id}: theme {claim.theme!r} is none of {', '.join(THEMES)}")
         if claim.weight not in (1, 2, 3):
             raise LedgerError(f"{claim.id}: weight {claim.weight!r} is none of 1, 2, 3")
-        if claim.finding not in known:
+        frozen = not claim.finding and claim.evidence.startswith(FROZEN)
+        if claim.finding not in known and not frozen:
             raise LedgerError(f"{claim.id}: there is no finding {claim.finding!r}")
         claims.append(claim)
     if len({claim.id for claim in claims}) < len(claims):
@@ -92,7 +98,10 @@ def read_ledger(path: Path) -> list[Claim]:
 
 
 def judge(claim: Claim) -> Finding:
-    """The finding behind a claim, computed again."""
+    """Compute the finding behind a claim again; for a frozen one verify its table."""
+    if not claim.finding:
+        read(results_folder() / "frozen" / f"{claim.evidence.removeprefix(FROZEN)}.csv")
+        return Finding(claim.verdict, {})
     found = all_findings()[claim.finding](**claim.arguments)
     if found.verdict not in VERDICTS:
         raise LedgerError(f"{claim.finding} answered {found.verdict!r}")
@@ -105,7 +114,10 @@ def says(claim: Claim, found: Finding) -> str:
 
 
 def link(claim: Claim, root: Path) -> str:
-    """MyST link to the very figure or section, named after what it shows."""
+    """Return a MyST link to the very figure, section or frozen table, named after it."""
+    if claim.evidence.startswith(FROZEN):
+        name = claim.evidence.removeprefix(FROZEN)
+        return f"{{download}}`frozen table {name} <../results/frozen/{name}.csv>`"
     label = claim.evidence.partition("#")[2]
     title = evidence_titles(root).get(label)
     if title is None:

@@ -39,7 +39,7 @@ FAR = 1.0
 
 def verdicts(of: Callable[[Claim], str]) -> pd.DataFrame:
     """Every claim with a verdict."""
-    ledger = read_ledger(ROOT / "claims.yml")
+    ledger = read_ledger(ROOT / "replication" / "claims.yml")
     return pd.DataFrame([{"claim": claim.id, "verdict": of(claim)} for claim in ledger])
 
 
@@ -73,7 +73,7 @@ class Check:
     @property
     def stored(self) -> pd.DataFrame:
         """The output as it is in the repository."""
-        if self.file == "claims.yml":
+        if self.file == "replication/claims.yml":
             return verdicts(lambda claim: claim.verdict)
         return read(Path(self.file).stem)
 
@@ -108,7 +108,8 @@ CHECKS = (
         ("dataset", "trial", "nu", "surface"), "rejected", far=10.0,
     ),
     Check(
-        "claims.yml", "The verdict on every claim, from all stored tables; their checksums.",
+        "replication/claims.yml",
+        "The verdict on every claim, from all stored tables; their checksums.",
         found_verdicts, ("claim",), "verdict", 0.0, 0.0, 1.0,
     ),
 )  # fmt: skip

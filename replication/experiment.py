@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from lpsvdd import datasets
+from replication import datasets
 from replication.methods import METHODS, Method
 from replication.paper import METHOD_NAMES, SETTINGS
 from replication.protocol import COMPUTATION_VERSION, DEFAULTS, Options, Task

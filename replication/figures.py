@@ -1,7 +1,7 @@
 """Figures that read well at every width, in one look: a method has one colour, filled is here.
 
 ``show(draw)`` draws twice, ``draw(narrow=False)`` and ``draw(narrow=True)``, and shows one SVG that
-carries the narrow one in a comment. While the book is built, ``book/_ext/pictures.py`` takes it
+carries the narrow one in a comment. While the book is built, ``book/_ext/pages.py`` takes it
 out again, adds dark ones (:func:`dark`) and lets the browser choose. ``panels`` lays
 panels side by side or, narrow, in a column.
 """

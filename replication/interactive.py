@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from lpsvdd.datasets import load
+from replication.datasets import load
 from replication.findings.boundaries import cloud
 from replication.paper import COSTS, EXPONENTS
 

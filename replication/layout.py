@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lpsvdd.datasets import catalogue
+from replication.datasets import catalogue
 from replication.results import read, read_record, results_folder
 from replication.tables import flags
 from replication.wording import minus, number

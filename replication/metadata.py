@@ -1,4 +1,4 @@
-"""What describes the deposit, all made from ``article/about.yml`` and the records of the tables.
+"""What describes the deposit, made from ``replication/about.yml`` and the records of the tables.
 
 CITATION.cff, codemeta.json, codecheck.yml    in the repository; a test keeps them current
 metadata.yaml (ReScience C), ro-crate-metadata.json (RO-Crate 1.1)    in the deposit alone

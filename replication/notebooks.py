@@ -45,12 +45,14 @@ class NotebookError(RunFailed):
 
 
 def project_root(start: Path | None = None) -> Path:
-    """The folder of the checkout: the nearest one upwards that holds ``claims.yml``."""
+    """The folder of the checkout: the nearest one upwards with ``replication/claims.yml``."""
     here = (start or Path.cwd()).resolve()
     for folder in (here, *here.parents, Path(__file__).resolve().parents[1]):
-        if (folder / "claims.yml").is_file() and (folder / "notebooks").is_dir():
+        if (folder / "replication" / "claims.yml").is_file() and (folder / "notebooks").is_dir():
             return folder
-    raise NotebookError(f"{here} is not inside a checkout of the project (no claims.yml above it)")
+    raise NotebookError(
+        f"{here} is not inside a checkout of the project (no replication/claims.yml above it)"
+    )
 
 
 def sources(root: Path) -> list[Path]:

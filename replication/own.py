@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from lpsvdd import datasets
+from replication import datasets
 from replication.methods import METHODS, Grid, Method, ScoredCell, SplitKernels, grid
 from replication.paper import METHOD_NAMES, SETTINGS
 

@@ -11,7 +11,7 @@ Nemenyi: two methods differ when their average ranks differ by more than
     CD = q_alpha sqrt(k (k+1) / (6 N)),   q_alpha = studentised range quantile / sqrt(2).
 
 Clusters: D9, D12 and D19 are one table, D15 is the complete rows of D18; the other tables have
-their own (``anomaly_sets``, ``table_sets``). Averages are over data sets. With sums S_g, sizes n_g
+their own (``table_sets``). Averages are over data sets. With sums S_g, sizes n_g
 of G clusters, n = sum n_g, the mean m = sum S_g / n has the standard error
 
     se = sqrt(G / (G - 1) sum_g (S_g - n_g m)^2) / n,
@@ -82,9 +82,9 @@ def cluster_of(dataset: str) -> str:
     """Name of the cluster of related data sets."""
     if dataset in SIZES:
         return RELATED.get(dataset, dataset)
-    from replication import anomaly_sets, table_sets  # the paper's own tables never need them
+    from replication import table_sets  # the paper's own tables never need them
 
-    return anomaly_sets.clusters().get(dataset) or table_sets.clusters().get(dataset, dataset)
+    return table_sets.clusters().get(dataset, dataset)
 
 
 def cluster_count(names: Iterable[str]) -> int:

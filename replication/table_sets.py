@@ -23,10 +23,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from replication.anomaly_sets import AnomalyDataError
-
 VARIABLE = "LPSVDD_TABLES"
 CATALOGUE = Path(__file__).with_suffix(".csv")
+
+
+class TableDataError(OSError):
+    """A folder of tables or a table in it cannot be used; the message says what to do."""
 
 
 @cache
@@ -51,33 +53,35 @@ def folder(given: Path | None = None) -> Path:
     """The folder of tables: the one given, else that of the variable."""
     chosen = given or os.environ.get(VARIABLE)
     if not chosen or not Path(chosen).is_dir():
-        raise AnomalyDataError(
+        raise TableDataError(
             "the tables are not part of this project: take them from github.com/psorus/Outformer "
             f"and name their folder with --from or the variable {VARIABLE}"
         )
     return Path(chosen)
 
 
-def use(source: Path) -> bool:
-    """Let this process and its workers read a folder, if it has tables of either collection."""
-    found = source.is_dir() and any(source.glob("o*bench__*.npz"))
-    if found:
-        os.environ[VARIABLE] = str(source)
-    return found
+def use(source: Path) -> None:
+    """Let this process and its workers read a folder of tables."""
+    if not any(source.glob("o*bench__*.npz")):
+        raise TableDataError(
+            f"{source} holds no table (oddbench__NAME.npz or ovrbench__NAME.npz): name the folder "
+            "of the tables with --from"
+        )
+    os.environ[VARIABLE] = str(source)
 
 
 def load(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Training rows, test rows and which test rows are anomalies, after the checksum."""
     path = folder() / f"{name}.npz"
     if not path.is_file():
-        raise AnomalyDataError(f"the folder lacks {path.name}")
+        raise TableDataError(f"the folder lacks {path.name}")
     try:
         arrays = _arrays(path)
     except (ValueError, KeyError, EOFError, zipfile.BadZipFile):
-        raise AnomalyDataError(f"{path.name} does not hold the arrays train, test and y") from None
+        raise TableDataError(f"{path.name} does not hold the arrays train, test and y") from None
     wanted = records()["sha256"][name]
     if _content(arrays) != wanted:
-        raise AnomalyDataError(
+        raise TableDataError(
             f"{path.name} is not the table that the results were computed from (the SHA-256 of its "
             f"arrays differs from {wanted[:12]}...)"
         )

@@ -17,10 +17,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from lpsvdd import datasets
 from lpsvdd.kernels import half_mean_distance, kernel_diagonal, kernel_matrix, rbf_gamma
-from lpsvdd.preprocessing import preprocessor
+from replication import datasets
 from replication.methods import Method, ScoredCell, SplitKernels
+from replication.preprocessing import preprocessor
 from replication.protocol import (
     DEFAULTS,
     FLAGGED,

@@ -98,6 +98,14 @@ def worded(found: Spread, digits: int = 0) -> str:
     return f"{mean} ({low} to {high})"
 
 
+def points(found: Spread, other: str) -> str:
+    """Finish "A scores …": 8.9 points above B (95 % CI +5.2 to +12.7); 0.4 points below B (…)."""
+    mean, _, interval = worded(found).partition(" (")
+    side = "below" if mean.startswith("−") else "above"
+    level = "" if np.isnan(found.low) else "95 % CI "
+    return f"{mean.lstrip('+−')} points {side} {other} ({level}{interval}"
+
+
 def bracketed(found: Spread) -> str:
     """A mean with its interval to two digits for a table: +0.12 [−0.03, +0.27]."""
     if np.isnan(found.low):

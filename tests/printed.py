@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAMS = ("make", "python", "pip", "conda", "git", "lpsvdd", "jupyter", "bash")
-SCRIPTS = (".ci/", "scripts/")
+SCRIPTS = (".ci/",)
 FENCE = re.compile(
     r"^(?P<indent> *)(?P<marks>`{3,})(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=indent)(?P=marks) *$",
     re.M | re.S,
@@ -40,8 +40,9 @@ def texts() -> Iterator[tuple[str, str]]:
     pages += sorted((ROOT / "book").rglob("*.md"))
     for path in pages:
         yield path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")
-    ledger = (ROOT / "claims.yml").read_text(encoding="utf-8")  # the directive {claims} shows it
-    yield "claims.yml", re.sub(r"^#.*$", "", ledger, flags=re.M)
+    # the directive {claims} shows the ledger
+    ledger = (ROOT / "replication" / "claims.yml").read_text(encoding="utf-8")
+    yield "replication/claims.yml", re.sub(r"^#.*$", "", ledger, flags=re.M)
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         markdown = ("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")

@@ -44,11 +44,7 @@ REDUCED = {
     "make reproduce": ("make reproduce DATASETS=D7 TRIALS=1", "forty minutes"),
     "make fuzz": ("python -m replication fuzz --problems 400", "minutes for all 10,000"),
     ".ci/run": ("bash -n .ci/run", "half an hour; it runs these tests"),
-    "scripts/lock.sh": ("bash -n scripts/lock.sh", "asks a package index"),
-    "scripts/build_tables.py": (
-        "python -m py_compile scripts/build_tables.py",
-        "needs the packages of the extra data-rebuild",
-    ),
+    ".ci/lock.sh": ("bash -n .ci/lock.sh", "asks a package index"),
     'pip install ".[plots]"': (
         "python -m pip install --dry-run --no-deps --no-build-isolation '.[plots]'",
         "asks a package index",

@@ -34,6 +34,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from lpsvdd._validation import is_scaled
+
 from ._rejection import rejection_risk
 
 if TYPE_CHECKING:
@@ -100,7 +102,7 @@ def determining_points(
 ) -> Determining:
     """Count the positive training points that determine the ball; see `rejection_risk_of`."""
     check_is_fitted(model)
-    if _surface(model) != "leave-one-out" and model.offset_ != -model.surface_sq_:
+    if _surface(model) not in ("ball", "leave-one-out"):
         raise ValueError(
             "the risk of rejection is known for the ball's surface only, and contamination= or "
             "rethreshold() moved the threshold: leave it where fit puts it"
@@ -129,8 +131,6 @@ def determining_points(
         high += max(min(1, len(h) - high), int((~determining & (h > inside - near)).sum()))
         if not density:
             low = int((h > h[determining].min(initial=np.inf) + near).sum())
-    if _surface(model) == "ball" and model.surface_sq_ > model.radius_sq_:
-        low = 0  # the surface lies beyond R^2 (nu=): fewer are rejected, maybe none
     return Determining(low, high, len(h))
 
 
@@ -164,12 +164,12 @@ def learnt_from_the_sample(model: LpSVDD, kept: np.ndarray) -> list[str]:
     rule = width_rule(model)
     if rule is not None:
         learnt.append(f"the width gamma={rule!r}")
-    if model.nu_ is not None and (model.p > 1.0 or (model.y_fit_ < 0).any()):
-        learnt.append(f"the cost C for nu={model.nu_:g}")
+    if model.C == "scale" and model.p > 1.0:  # at p = 1 it depends on the number of rows only
+        learnt.append("the cost C='scale'")
     if getattr(model, "landmarks_chosen_", False):
         learnt.append("the landmarks")
     rows = None if model.kernel == "precomputed" else getattr(model, "X_fit_", None)
-    if rows is not None and len(rows) == len(kept) and (_scaled(rows) or _scaled(rows[kept])):
+    if rows is not None and len(rows) == len(kept) and (is_scaled(rows) or is_scaled(rows[kept])):
         learnt.append("the scaling of the columns")
     if learnt:
         learnt[-1] += " was" if len(learnt) == 1 and "landmarks" not in learnt[0] else " were"
@@ -212,16 +212,6 @@ def _excess(model: LpSVDD) -> np.ndarray:
     if model.solver_ == "landmarks" or model.kernel == "precomputed":
         return model.distance_fit_ - model.radius_sq_
     return -model.score_samples(model.X_fit_) - model.radius_sq_
-
-
-def _scaled(rows: np.ndarray) -> bool:
-    """Whether the columns were standardised, or stretched to [0, 1], by these very rows."""
-    rows = rows[:, np.ptp(rows, axis=0) > 0.0]
-    if not rows.size or np.array_equal(rows, np.round(rows)):  # indicators may look like it
-        return False
-    standard = np.abs(rows.mean(axis=0)) + np.abs(rows.std(axis=0) - 1.0) < 1e-9
-    unit = np.abs(rows.min(axis=0)) + np.abs(rows.max(axis=0) - 1.0) < 1e-9
-    return bool(standard.all() or unit.all())
 
 
 def _check_density(model: LpSVDD, kept: np.ndarray, on_surface: int) -> None:

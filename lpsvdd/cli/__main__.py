@@ -1,5 +1,7 @@
 """``python -m lpsvdd.cli``."""
 
+import sys
+
 from lpsvdd.cli import main
 
-main()
+sys.exit(main())

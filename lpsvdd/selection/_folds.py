@@ -18,7 +18,7 @@ from lpsvdd.selection._outliers import artificial_outliers
 
 @dataclass
 class Fold:
-    """The rows X that models are fitted to, the held-out rows, and the seed of what is random.
+    """Hold the rows X that models are fitted to, the held-out rows, and the seed of what is random.
 
     What several models of a fold need (artificial outliers, distances) is made once and kept.
     """
@@ -29,23 +29,26 @@ class Fold:
 
     @cached_property
     def outliers(self) -> dict[str, np.ndarray]:
-        """Artificial outliers by kind, made from X: as many of each as there are held-out rows,
-        but not fewer than 50 nor more than 300, which tell an AUC to about two points."""
+        """Return artificial outliers by kind, made from X.
+
+        There are as many of each as held-out rows, but not fewer than 50 nor more than 300, which
+        tell an AUC to about two points.
+        """
         n = int(np.clip(len(self.held_out), 50, 300))
         return artificial_outliers(self.X, n, random_state=self.seed)
 
     @cached_property
     def all_outliers(self) -> np.ndarray:
-        """The artificial outliers of all kinds, one kind after another."""
+        """Return the artificial outliers of all kinds, one kind after another."""
         return np.vstack(list(self.outliers.values()))
 
     @cached_property
     def training_distances(self) -> np.ndarray:
-        """Squared distances between the rows of X."""
+        """Return the squared distances between the rows of X."""
         return squareform(pdist(self.X, "sqeuclidean"))
 
     def distances(self, points: np.ndarray) -> np.ndarray:
-        """Squared distances between points and the rows of X, kept for the fold's own points."""
+        """Return squared distances of points to the rows of X, kept for the fold's own points."""
         known = self.__dict__  # of the outliers, those that were made already
         own = [self.held_out, known.get("all_outliers"), *known.get("outliers", {}).values()]
         if not any(points is part for part in own):
@@ -57,7 +60,7 @@ class Fold:
 
 
 class FoldModel(LpSVDD):
-    """An `LpSVDD` on the rows of a fold: the same scores, from distances that the fold keeps.
+    """Fit an `LpSVDD` on the rows of a fold: the same scores, from distances that the fold keeps.
 
     Many widths are fitted to one fold; the distances, which cost most where there are many columns,
     are computed once.
@@ -72,7 +75,7 @@ class FoldModel(LpSVDD):
         return self
 
     def score_samples(self, X, *, diag=None):
-        """Score of rows, as those of the fold."""
+        """Return the scores of rows, from distances kept for those of the fold."""
         squared = np.take(self.fold_.distances(X), self.centre_rows_, axis=1)
         return -rbf_distances(squared, self.gamma_, self.centre_coef_, self.norm_sq_)
 
@@ -81,21 +84,21 @@ Criterion = Callable[[Fold, Any, np.ndarray], float]
 
 
 def auc(normal: np.ndarray, abnormal: np.ndarray) -> float:
-    """Share of pairs in which the normal score is the higher one; ties count half."""
+    """Return the share of pairs in which the normal score is the higher one; ties count half."""
     normal = np.sort(normal)
     below = np.searchsorted(normal, abnormal, "left") + np.searchsorted(normal, abnormal, "right")
     return float(1.0 - below.mean() / (2.0 * len(normal)))
 
 
 def artificial_outlier_auc(fold: Fold, model: Any, held_out: np.ndarray) -> float:
-    """Mean over the kinds of artificial outliers of the AUC: held-out rows against outliers."""
+    """Return the AUC of held-out rows against artificial outliers, as a mean over their kinds."""
     scores = np.split(model.score_samples(fold.all_outliers), len(fold.outliers))
     normal = model.score_samples(held_out)
     return float(np.mean([auc(normal, part) for part in scores]))
 
 
 def likelihood(fold: Fold, model: Any, held_out: np.ndarray) -> float:
-    """Mean log density of the held-out rows under the kernel density estimate of that width."""
+    """Return the mean log density of the held-out rows under a kernel density estimate."""
     exponent = -model.gamma_ * fold.distances(held_out)
     top = exponent.max(axis=1)
     density = np.log(np.exp(exponent - top[:, None]).mean(axis=1)) + top
@@ -110,7 +113,7 @@ CRITERIA: dict[str, Criterion] = {
 
 
 class TargetFolds(StratifiedKFold):
-    """Stratified folds whose training part holds targets (y = +1) only.
+    """Make stratified folds whose training part holds targets (y = +1) only.
 
     `LpSVDD` trains with every row labelled -1 that it is given. In a search over parameters that is
     often not wanted: the few known outliers should tell which parameters are good, not shape the
@@ -132,7 +135,7 @@ class TargetFolds(StratifiedKFold):
     """
 
     def split(self, X, y, groups=None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Indices of targets to train with, and of rows of both kinds to judge by."""
+        """Yield the indices of targets to train with, and of rows of both kinds to judge by."""
         labels = np.asarray(y)
         for train, test in super().split(X, labels, groups):
             yield train[labels[train] > 0], test

@@ -24,7 +24,7 @@ from sklearn.utils import check_random_state
 
 
 class _Rows:
-    """The rows that outliers are made from, and what several kinds need to know of them."""
+    """Hold the rows that outliers are made from, and what several kinds need to know of them."""
 
     def __init__(self, X: np.ndarray, rng: np.random.RandomState) -> None:
         self.X, self.rng = X, rng
@@ -32,18 +32,18 @@ class _Rows:
 
     @cached_property
     def axes(self) -> np.ndarray:
-        """Principal axes as rows, those along which the data vary."""
+        """Return the principal axes as rows, those along which the data vary."""
         _, size, axes = np.linalg.svd(self.X - self.mean, full_matrices=False)
         return axes[size > 1e-9 * max(size[0], 1e-300)]
 
     @cached_property
     def components(self) -> np.ndarray:
-        """Coordinates of the rows along the axes."""
+        """Return the coordinates of the rows along the axes."""
         return (self.X - self.mean) @ self.axes.T
 
     @cached_property
     def neighbour_distance(self) -> np.ndarray:
-        """Distance of each row to neighbour five, or to the last where there are fewer."""
+        """Return the distance of each row to its fifth neighbour, or to the last of fewer."""
         k = min(5, len(self.X) - 1)
         if k < 1:
             return np.ones(len(self.X))
@@ -51,27 +51,27 @@ class _Rows:
         return distances[:, -1]
 
     def pick(self, n: int) -> np.ndarray:
-        """Numbers of n rows, drawn with replacement."""
+        """Return the numbers of n rows, drawn with replacement."""
         return self.rng.randint(len(self.X), size=n)
 
     def from_components(self, values: np.ndarray) -> np.ndarray:
-        """Points with these coordinates along the axes."""
+        """Return points with these coordinates along the axes."""
         return values @ self.axes + self.mean
 
     def permuted(self, values: np.ndarray, n: int) -> np.ndarray:
-        """n points whose every coordinate is that of a row of its own."""
+        """Return n points whose every coordinate is that of a row of its own."""
         chosen = self.rng.randint(len(values), size=(n, values.shape[1]))
         return np.take_along_axis(values, chosen, axis=0)
 
     def moved(self, direction: np.ndarray, factor: float) -> np.ndarray:
-        """Rows moved along the directions by ``factor`` times their distance to neighbour five."""
+        """Return rows moved along the directions by ``factor`` times ``neighbour_distance``."""
         length = np.linalg.norm(direction, axis=1, keepdims=True)
         chosen = self.pick(len(direction))
         step = factor * self.neighbour_distance[chosen, None] / np.maximum(length, 1e-300)
         return self.X[chosen] + step * direction
 
     def uniform(self, values: np.ndarray, n: int) -> np.ndarray:
-        """n points uniform in the box of the given ones."""
+        """Return n points uniform in the box of the given ones."""
         return self.rng.uniform(values.min(axis=0), values.max(axis=0), size=(n, values.shape[1]))
 
 
@@ -112,7 +112,7 @@ KINDS: dict[str, Callable[[_Rows, int], np.ndarray]] = {
 
 
 def artificial_outliers(X: np.ndarray, n: int, *, random_state=None) -> dict[str, np.ndarray]:
-    """n artificial outliers of each kind, made from the rows of X.
+    """Return n artificial outliers of each kind, made from the rows of X.
 
     Parameters
     ----------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 import time
 from copy import copy
 from numbers import Integral, Real
@@ -17,17 +18,17 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lpsvdd._validation import check_exponent, estimator_labels, in_memory, is_number
+from lpsvdd.cost_rule import check_share
 from lpsvdd.estimators import LpSVDD
 from lpsvdd.kernels import resolve_gamma
 from lpsvdd.selection._folds import CRITERIA, Fold, FoldModel
-from lpsvdd.solver.cost import check_share
 
 WIDTHS = tuple(2.0**k for k in range(7))
 """The automatic grid of gamma, as multiples of 1/(sum of the columns' variances)."""
 
 
 class LpSVDDCV(OutlierMixin, BaseEstimator):
-    r"""`LpSVDD` with width, share and exponent chosen by cross-validation without labels.
+    r"""Choose width, rate and exponent of an `LpSVDD` by cross-validation without labels.
 
     Every candidate (p, nu, gamma) is fitted to a part of the rows and judged on the others by a
     criterion that needs no real outlier; the candidate with the best mean over the folds is fitted
@@ -42,7 +43,7 @@ class LpSVDDCV(OutlierMixin, BaseEstimator):
         Gaussian kernel exp(-gamma ||x - z||^2). "auto": seven values, from once to 64 times
         1/(sum of the columns' variances).
     nus : "auto" or list of floats in (0, 1], default="auto"
-        Share of the training rows outside the ball. "auto": 0.1.
+        Share of new targets that `predict` rejects, as in `LpSVDD`. "auto": 0.1.
     criterion : str or callable, default="artificial-outliers"
         A name in ``lpsvdd.selection.CRITERIA``, or a function (fold, model, held_out) -> float,
         larger is better, where ``fold`` is a `lpsvdd.selection.Fold`.
@@ -63,7 +64,7 @@ class LpSVDDCV(OutlierMixin, BaseEstimator):
     n_jobs : int or None
         Fits at the same time, in threads. None means 1.
     verbose : int, default=0
-        1 shows a progress bar.
+        1 shows on standard error how many fits are done.
 
     Attributes
     ----------
@@ -167,22 +168,22 @@ class LpSVDDCV(OutlierMixin, BaseEstimator):
         self.offset_ = self.best_estimator_.offset_
 
     def score_samples(self, X):
-        """Score of each sample under the chosen model; higher is more normal."""
+        """Return the score of each sample under the chosen model; higher is more normal."""
         rows = self._checked(X)
         return self.best_estimator_.score_samples(rows)
 
     def decision_function(self, X):
-        """score_samples(X) - offset_: not negative where the sample is accepted."""
+        """Return score_samples(X) - offset_: not negative where the sample is accepted."""
         rows = self._checked(X)
         return self.best_estimator_.decision_function(rows)
 
     def predict(self, X):
-        """+1 for accepted (normal) samples, -1 for outliers."""
+        """Return +1 for accepted (normal) samples, -1 for outliers."""
         rows = self._checked(X)
         return self.best_estimator_.predict(rows)
 
     def _checked(self, X) -> np.ndarray:
-        """X after a look; first of all at the model, which may not be fitted."""
+        """Return X after checking it, once the model is known to be fitted."""
         check_is_fitted(self)
         return validate_data(self, in_memory(X), dtype=np.float64, reset=False)
 
@@ -195,7 +196,7 @@ class LpSVDDCV(OutlierMixin, BaseEstimator):
         raise ValueError(f"criterion must be a function or one of {known}, got {self.criterion!r}")
 
     def _kept(self, X: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Rows without the share of the targets that looks least normal to a wide kernel."""
+        """Return the rows without the targets that look least normal to a wide kernel."""
         if not is_number(self.trim) or not 0.0 <= self.trim < 0.5:
             raise ValueError(f"trim must be a share in [0, 0.5), got {self.trim!r}")
         targets = np.flatnonzero(y > 0)
@@ -206,7 +207,7 @@ class LpSVDDCV(OutlierMixin, BaseEstimator):
         return np.setdiff1d(np.arange(len(X)), targets[np.argsort(scores, kind="stable")[:number]])
 
     def _chosen(self, targets: np.ndarray, rng) -> np.ndarray:
-        """The targets that parameters are chosen on."""
+        """Return the targets that parameters are chosen on."""
         if not isinstance(self.max_samples, Integral) or int(self.max_samples) < 4:
             raise ValueError(f"max_samples must be a whole number >= 4, got {self.max_samples!r}")
         if len(targets) <= int(self.max_samples):
@@ -214,7 +215,7 @@ class LpSVDDCV(OutlierMixin, BaseEstimator):
         return targets[np.sort(rng.choice(len(targets), self.max_samples, replace=False))]
 
     def _candidates(self, X: np.ndarray) -> list[dict]:
-        """All combinations, widths running fastest and from the widest kernel on."""
+        """Return all combinations, widths running fastest and from the widest kernel on."""
         ps = [check_exponent(p) for p in _several(self.p, "p")]
         nus = [0.1] if _is_auto(self.nus, "nus") else _several(self.nus, "nus")
         if _is_auto(self.gammas, "gammas"):
@@ -246,18 +247,18 @@ class LpSVDDCV(OutlierMixin, BaseEstimator):
         return [Fold(X[fit], X[held], int(rng.randint(2**31))) for fit, held in parts]
 
     def _judge(self, candidates, folds, criterion) -> np.ndarray:
-        """Criterion, seconds of the fit and seconds of the criterion: (candidates, folds, 3)."""
+        """Return criterion, seconds of the fit and of the criterion: (candidates, folds, 3)."""
         jobs = [(i, j) for i in range(len(candidates)) for j in range(len(folds))]
         found = np.full((len(candidates), len(folds), 3), np.nan)
         run = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
             delayed(_judge_one)(candidates[i], folds[j], criterion) for i, j in jobs
         )
-        if self.verbose:
-            from tqdm.auto import tqdm
-
-            run = tqdm(run, total=len(jobs), desc="LpSVDDCV", unit="fit")
-        for (i, j), values in zip(jobs, run, strict=True):
+        for k, ((i, j), values) in enumerate(zip(jobs, run, strict=True), 1):
             found[i, j] = values
+            if self.verbose:
+                print(f"\rLpSVDDCV: {k} of {len(jobs)} fits", end="", file=sys.stderr, flush=True)
+        if self.verbose and jobs:
+            print(file=sys.stderr)
         return found
 
     def _set_results(self, candidates: list[dict], found: np.ndarray) -> None:
@@ -300,7 +301,7 @@ def _is_auto(value: object, name: str) -> bool:
 
 
 def _several(value: Any, name: str) -> list:
-    """A number or several as a list without repetitions."""
+    """Return a number or several as a list without repetitions."""
     values = [value] if isinstance(value, Real) else list(np.ravel(value))
     if not values:
         raise ValueError(f"{name} is empty: give at least one value")

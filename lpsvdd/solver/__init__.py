@@ -1,15 +1,14 @@
 r"""The lp-SVDD problem and its certified solution.
 
-Reading order: ``problem`` (the derivation), ``radius`` (the best R2 for a centre), ``points`` and
-``features`` (what a problem asks of its points), ``newton`` (the step), ``active`` (the loop around
-it), ``support`` (the step where many points matter), ``certificate`` (what may be called optimal),
-``solve`` (the functions for users), ``cost`` (the C that leaves a share outside), ``nonnegative``
-(R2 >= 0 as printed), ``landmarks`` and ``blocks`` (points that do not fit in memory), ``memory``.
+Reading order: ``problem`` (the derivation), ``radius`` (the best R2 for a centre), ``points`` (what
+a problem asks of its points), ``certificate`` (what may be called optimal), ``active_set`` (the
+loop), ``support_newton`` and ``interior_point`` (its two methods), ``linear_systems`` (what both
+solve), ``solve`` (the functions for users), ``landmarks``, ``blocks`` and ``memory`` (points that
+do not fit in memory).
 """
 
-from lpsvdd.solver.features import Coordinates
 from lpsvdd.solver.landmarks import choose_landmarks
-from lpsvdd.solver.points import Gram, Rows
+from lpsvdd.solver.points import Coordinates, Gram, Rows
 from lpsvdd.solver.problem import Problem
 from lpsvdd.solver.solve import Certificate, Solution, certify, solve, solve_path
 

@@ -34,9 +34,8 @@ from sklearn.cluster import MiniBatchKMeans
 
 from lpsvdd.kernels import kernel_diagonal, kernel_matrix, rbf_left, rbf_product, rbf_right
 from lpsvdd.solver.blocks import ArrayBlocks, DaskBlocks
-from lpsvdd.solver.features import Coordinates, Features
 from lpsvdd.solver.memory import available_memory
-from lpsvdd.solver.points import sample_of, unit_of_length
+from lpsvdd.solver.points import Coordinates, sample_of, unit_of_length
 
 METHODS = ("uniform", "k-means", "pivots")
 DEFAULT = 300  # landmarks
@@ -44,8 +43,7 @@ FLOOR = 1e-10  # of the largest k(x, x): what adds less to the span of the other
 BLOCK = 2_000  # rows and columns of a block of kernel values
 SAMPLE = 5_000  # rows on which the first ball is found,
 PER_COORDINATE = 20  # or so many for each coordinate
-PAIRS_AT_MOST = 10**8  # kernel values for the exact gap, where none other is asked for
-ROWS_AT_MOST = 1_000  # of a sampled gap
+MAX_PAIRS = 10**8  # kernel values for the exact gap
 
 
 class LandmarkPoints:
@@ -57,6 +55,8 @@ class LandmarkPoints:
     chart : Landmarks or Axes
     options : of the kernel
     """
+
+    is_remote = True
 
     def __init__(self, blocks: ArrayBlocks | DaskBlocks, chart, options: dict) -> None:
         self.blocks, self.chart = blocks, chart
@@ -112,34 +112,20 @@ class LandmarkPoints:
         Z = self._coordinates(rows)
         return np.maximum(self.diag[rows] - np.einsum("ij,ij->i", Z, Z), 0.0)
 
-    @property
-    def features(self) -> Features:
-        """All rows in principal coordinates; for few of them."""
-        return self.part(np.arange(self.blocks.n)).features
+    def exact_gap(self, solution, y: np.ndarray) -> float:
+        """Relative gap of the problem with the exact kernel; NaN where that takes too long.
 
-    def exact_gap(self, solution, y: np.ndarray, how: str) -> tuple[float, str]:
-        """Relative gap of the problem with the exact kernel, and how it is known.
-
-        "exact" takes |S|^2 / 2 kernel values. "sampled" is an estimate from some rows of S,
-        two standard errors added: no bound. "auto" is "exact" up to PAIRS_AT_MOST values, then
-        "sampled", and "none" where the rows of S do not fit in memory.
+        It needs |S|^2 / 2 kernel values, S the support.
         """
         support = np.flatnonzero(solution.alpha)
         too_much = 8 * len(support) * self.blocks.n_features > self.memory
-        if how == "none" or not len(support) or (how == "auto" and too_much):
-            return math.nan, "not computed"
-        if how == "auto":
-            how = "exact" if len(support) ** 2 <= 2 * PAIRS_AT_MOST else "sampled"
+        if too_much or len(support) ** 2 > 2 * MAX_PAIRS:
+            return math.nan
         beta = (y * solution.alpha)[support]
-        X = self.blocks.take(support)
-        if how == "exact":
-            lost = max(self.chart.lost(X, beta), 0.0)
-        else:
-            size = min(max(PAIRS_AT_MOST // len(support), 30), ROWS_AT_MOST)
-            lost = self.chart.lost_in_sample(X, beta, size)
+        lost = max(self.chart.lost(self.blocks.take(support), beta), 0.0)
         if solution.status == "radius-zero":  # P is total cost times the mean distance
             lost *= solution.primal / max(float(solution.alpha @ solution.distances), 1e-300)
-        return float(solution.gap + lost / (self.spread + abs(solution.primal))), how
+        return float(solution.gap + lost / (self.spread + abs(solution.primal)))
 
 
 def _diagonal(X: np.ndarray, chart) -> np.ndarray:
@@ -237,25 +223,6 @@ class Landmarks:
         inside = self.inverse @ inside
         return whole - float(inside @ inside)
 
-    def lost_in_sample(self, X: np.ndarray, beta: np.ndarray, size: int) -> float:
-        """An estimate of ``lost`` from ``size`` rows, two standard errors added.
-
-        lost = sum_i beta_i r_i with r_i = <phi(x_i), what is not spanned>. Rows are drawn with
-        probabilities |beta_i| / sum |beta|, so that beta_i r_i over its probability is of one
-        size.
-        """
-        weight = np.abs(beta) / np.abs(beta).sum()
-        rows = np.random.default_rng(len(beta)).choice(len(beta), size, p=weight)
-        inside = np.zeros(self.rank)
-        across = np.zeros(size)
-        for some in _batches(len(X)):
-            inside += beta[some] @ self.kernel(X[some])
-            across += kernel_matrix(X[rows], X[some], **self.options) @ beta[some]
-        inside = (self.inverse @ inside) @ self.inverse
-        r = across - self.kernel(X[rows]) @ inside
-        r *= np.sign(beta[rows]) * np.abs(beta).sum()
-        return max(float(r.mean()), 0.0) + 2.0 * float(r.std(ddof=1)) / np.sqrt(size)
-
 
 class Axes:
     """The input features themselves, for the linear kernel: nothing is lost."""
@@ -281,9 +248,6 @@ class Axes:
         return (self.origin + w)[None], np.ones(1)
 
     def lost(self, X: np.ndarray, beta: np.ndarray) -> float:
-        return 0.0
-
-    def lost_in_sample(self, X: np.ndarray, beta: np.ndarray, size: int) -> float:
         return 0.0
 
 

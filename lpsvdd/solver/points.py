@@ -1,13 +1,16 @@
 r"""What a problem asks of its points: :math:`k_{ii}`, K times a vector, the points of some rows.
 
-Three kinds of points answer: ``Gram``, a kernel matrix that has been looked at; ``Rows``, which
-compute kernel values when they are asked for and keep the columns they can; and ``Coordinates``
-(in ``features``), points of a space with few dimensions. Each has
+Three kinds of points answer: ``Gram``, a kernel matrix that has been checked; ``Rows``, which
+compute kernel values when they are asked for and cache the columns they can; and ``Coordinates``,
+points of a space with few dimensions. Each has
 
 - ``diag``: k_ii about the origin in use; ``spread``: the mean squared distance to the mean, the
   unit of length; ``size``: the largest k_ii as given, which says how many digits sums keep;
+- ``is_remote``: whether ``times`` is a pass over rows that are not in memory;
 - ``times(beta)``: K beta; ``part(rows)``: some of the points, in the same units and about the same
-  origin; ``features``: the points as short vectors.
+  origin, as a ``Gram`` or ``Coordinates``; ``subset(rows)``: the same without computing anything.
+
+``Gram`` and ``Coordinates`` also have ``inverse(factor, D)``, that of 2 factor K + D.
 
 **Origin.** A ball does not care where the origin of the feature space is. Where the points lie far
 from it compared with their spread, distances are taken about the mean m of (some of) them,
@@ -20,7 +23,6 @@ which is another kernel with the same distances and all their digits.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,7 +32,7 @@ from scipy.sparse.linalg import eigsh
 
 from lpsvdd._validation import check_square_kernel
 from lpsvdd.kernels import Kernel, kernel_diagonal, kernel_matrix, rbf_left, rbf_product, rbf_right
-from lpsvdd.solver.features import Features, features_of_matrix
+from lpsvdd.solver.linear_systems import Cholesky, Woodbury
 from lpsvdd.solver.memory import batches, cache_size
 
 EPS = float(np.finfo(float).eps)
@@ -58,13 +60,14 @@ def unit_of_length(spread: float, size: float) -> float:
 class Gram:
     """A kernel matrix, its diagonal, and the mean squared distance of the points to their mean.
 
-    ``check`` makes one from any matrix; the diagonal need not be that of K (``active.part_of``).
+    ```check`` makes one from any matrix.
     """
 
     K: np.ndarray
     diag: np.ndarray
     spread: float
     size: float
+    is_remote = False
 
     @classmethod
     def check(cls, K: np.ndarray) -> Gram:
@@ -114,14 +117,42 @@ class Gram:
         """The points of some rows."""
         return Gram(self.K[np.ix_(rows, rows)], self.diag[rows], self.spread, self.size)
 
+    subset = part
+
     def in_single(self, rows: np.ndarray) -> np.ndarray:
         """K of some rows in single precision."""
         return self.K[np.ix_(rows, rows)].astype(np.float32)
 
-    @cached_property
-    def features(self) -> Features:
-        """The points as short vectors."""
-        return features_of_matrix(self.K, self.diag, self.size)
+    def inverse(self, factor: float, D: np.ndarray) -> Cholesky:
+        """The inverse of 2 factor K + D."""
+        return Cholesky(2.0 * factor * self.K, D)
+
+
+class Coordinates:
+    """Points of a space with few dimensions, whose coordinates Z are in memory: K = Z Z'.
+
+    ``diag`` may exceed ||z_i||^2: then a part of every point is perpendicular to all centres
+    (landmarks).
+    """
+
+    is_remote = False
+
+    def __init__(self, Z: np.ndarray, diag: np.ndarray, spread: float, size: float) -> None:
+        self.Z, self.diag, self.spread, self.size = Z, diag, spread, size
+
+    def times(self, beta: np.ndarray) -> np.ndarray:
+        """K beta = Z (Z'beta)."""
+        return self.Z @ (beta @ self.Z)
+
+    def part(self, rows: np.ndarray) -> Coordinates:
+        """The points of some rows."""
+        return Coordinates(self.Z[rows], self.diag[rows], self.spread, self.size)
+
+    subset = part
+
+    def inverse(self, factor: float, D: np.ndarray) -> Woodbury:
+        """The inverse of 2 factor K + D."""
+        return Woodbury(self.Z * np.sqrt(factor), D)
 
 
 def refuse_indefinite(gram: Gram) -> None:
@@ -165,6 +196,8 @@ class Rows:
     of a sample of them. It is a unit, a per cent of which changes no solution, only the last
     digits of what a relative gap is relative to.
     """
+
+    is_remote = False
 
     def __init__(
         self,
@@ -316,8 +349,3 @@ class Rows:
         some._factors = self._factors and tuple(factor[rows] for factor in self._factors)
         some._keep_nothing()
         return some
-
-    @property
-    def features(self) -> Features:
-        """The points as short vectors; needs the whole matrix."""
-        return self.part(np.arange(len(self))).features

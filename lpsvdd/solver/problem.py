@@ -45,14 +45,12 @@ from lpsvdd._validation import check_costs, check_exponent, check_labels
 from lpsvdd.solver.points import Gram
 from lpsvdd.solver.radius import LOG_MAX, TINY, best_radius
 
-HARD = 1e-12  # slack that counts as none, in scaled units
-
 
 class Value(NamedTuple):
     """A feasible alpha, its centre and their bounds, in scaled units.
 
-    ``excess`` is P - D and ``signed`` y (d - R2), the positive part of which is the slack;
-    ``coefficients`` are those of the centre where they are not y * alpha, ``norm_sq`` is ||a||^2.
+    ``excess`` is P - D, ``signed`` is y (d - R2), the positive part of which is the slack, and
+    ``norm_sq`` is ||a||^2.
     """
 
     alpha: np.ndarray
@@ -61,7 +59,6 @@ class Value(NamedTuple):
     radius_sq: float
     signed: np.ndarray
     norm_sq: float
-    coefficients: np.ndarray | None = None
 
     @property
     def gap(self) -> float:
@@ -111,12 +108,8 @@ class Problem:
         self.inv_scale = math.exp(-log_scale)
         self.tau = math.exp(log_tau - log_scale)
         self.diag = self.points.diag * self.inv_scale
-        self._set_rates(np.log(cost * p) + (p - 1.0) * log_scale)
-
-    def _set_rates(self, log_rate: np.ndarray) -> None:
-        self.log_rate = log_rate  # alpha_i = exp(log_rate_i + (p - 1) log z_i)
-        self.is_steep = float(log_rate.max()) > 0.5 * LOG_MAX
-        self.judged: tuple[Value | None, float] = None, math.nan  # the last certified gap
+        # alpha_i = exp(log_rate_i + (p - 1) log z_i)
+        self.log_rate = np.log(cost * p) + (p - 1.0) * log_scale
 
     # -- problems next to this one, whose input needs no check again ----------------------------
 
@@ -132,31 +125,6 @@ class Problem:
         other._set_points(self.points.part(rows) if points is None else points, self.y[rows])
         other._set_costs(self.p, self.cost[rows] if cost is None else cost)
         return other
-
-    def with_exponent(self, p: float) -> Problem:
-        """A problem whose solution is near: exponent p, and costs with the same c^(1/p)."""
-        if p == self.p:
-            return self
-        log_cost = self.log_rate - math.log(self.p) - (self.p - 1.0) * self.log_scale
-        other = copy.copy(self)
-        other._set_costs(p, np.exp(np.maximum(log_cost * (p / self.p), -LOG_MAX)))
-        return other
-
-    def hardened(self, largest_alpha: float) -> Problem:
-        """The same problem with costs beyond effect lowered, or itself if there are none.
-
-        A cost at which z_i(largest_alpha) < HARD in scaled units is a hard constraint in double
-        precision; larger ones change nothing but the conditioning. Without this twice as many
-        fuzz problems end without a certificate.
-        """
-        ceiling = math.log(largest_alpha) - (self.p - 1.0) * math.log(HARD)
-        if self.log_rate.max() <= ceiling:
-            return self
-        softer = copy.copy(self)
-        softer._set_rates(np.minimum(self.log_rate, ceiling))
-        highest = np.exp(ceiling - (self.p - 1.0) * self.log_scale) / self.p
-        softer.cost = np.minimum(self.cost, highest)
-        return softer
 
     @property
     def is_radius_zero(self) -> bool:
@@ -201,9 +169,9 @@ class Problem:
         rate[slack <= 0.0] = 0.0
         return rate
 
-    def slack_of(self, alpha: np.ndarray) -> np.ndarray:
+    def slack_of(self, alpha: np.ndarray, rows=slice(None)) -> np.ndarray:
         """z_i with alpha_i = c_i p z_i^(p-1), for p > 1."""
-        exponent = (np.log(np.maximum(alpha, TINY)) - self.log_rate) / (self.p - 1.0)
+        exponent = (np.log(np.maximum(alpha, TINY)) - self.log_rate[rows]) / (self.p - 1.0)
         return np.exp(np.minimum(exponent, LOG_MAX))
 
     def penalty(self, slack: np.ndarray) -> float:
@@ -304,6 +272,8 @@ class Problem:
             target = self.total_cost
         if total >= target:
             alpha[positive] *= target / total
+            return alpha
+        if target - total <= 1e-13 * target:  # rounding
             return alpha
         for takers in (positive & (alpha > 0.0), positive):
             room = np.where(takers, cost - alpha, 0.0)

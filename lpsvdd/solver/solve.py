@@ -1,6 +1,6 @@
 r"""lp-SVDD for every p in [1, inf): ``solve`` for one problem, ``solve_path`` for a grid of them.
 
-Both go through ``solve_problem``: the loop of ``active``, and the verdict of ``certificate``.
+Both go through ``solve_problem``: the loop of ``active_set``, and the verdict of ``certificate``.
 """
 
 from __future__ import annotations
@@ -9,28 +9,21 @@ import itertools
 import math
 import warnings
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import dataclass
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from lpsvdd._validation import check_costs, check_exponent, check_labels, check_tolerance
-from lpsvdd.solver.active import minimise
+from lpsvdd.solver.active_set import minimise
 from lpsvdd.solver.certificate import (
     NOT_CONVERGED,
     OPTIMAL,
     RADIUS_ZERO,
     allowance,
-    better,
-    centres_of,
     certified_gap,
-    evaluate_centre,
     is_optimal,
-    is_proven,
-    with_coefficients,
 )
-from lpsvdd.solver.nonnegative import at_radius_zero
 from lpsvdd.solver.points import Gram
 from lpsvdd.solver.problem import Problem, Value
 from lpsvdd.solver.radius import LOG_MAX
@@ -40,22 +33,30 @@ MAX_ITER = 1000
 
 @dataclass(frozen=True)
 class Solution:
-    """A solved problem with its certificate.
+    """A solved problem with its certificate, in the units of K.
 
-    ``alpha`` (n,), ``radius_sq`` (may be <= 0), ``slack`` (n,), ``primal`` and ``dual`` are in the
-    units of K; ``gap`` = (P - D)/(1 + |P|) of the scaled problem, with an allowance for rounding;
-    ``status`` is "optimal", "radius-zero" (R2 = 0 is the constraint R2 >= 0: p = 1 and sum of
-    positive costs <= 1, or ``solve(..., radius="nonnegative")``; alpha then sums to one) or
-    "not-converged".
-
-    ``centre`` (n,) holds coefficients of the centre, a = sum_i centre_i phi(x_i): y * alpha, or
-    smaller ones for the same a where those would cancel. Take distances from these; ``distances``
-    holds those of the n points themselves.
-
-    ``tilt`` is how far alpha is from equal weights, n sum alpha^2 - 1 for one class with equal
-    costs: the chi-square divergence of :meth:`lpsvdd.solver.Problem.tilt`, 0 at the (weighted)
-    mean. Solutions of different p are comparable at equal tilt. At p = 1 alpha, and with it the
-    tilt, is one of several where points coincide or K is singular.
+    Attributes
+    ----------
+    alpha : ndarray of shape (n,)
+        Multipliers; the centre is sum_i y_i alpha_i phi(x_i). At p = 1 they are one of several
+        solutions where points coincide or K is singular.
+    radius_sq : float
+        R2; it may be negative.
+    slack, distances : ndarrays of shape (n,)
+        Slacks, and squared distances of the points to the centre.
+    primal, dual : float
+    gap : float
+        (P - D)/(1 + |P|) of the scaled problem, with an allowance for rounding.
+    n_iter : int
+        Newton steps.
+    status : {"optimal", "radius-zero", "not-converged"}
+        "radius-zero": p = 1 and the costs of the positives sum to at most 1; R2 is then 0 and the
+        centre the weighted mean. "not-converged": the gap did not reach the tolerance.
+    p, c, c_neg : the exponent and the costs that were asked for
+    tilt : float
+        How far alpha is from equal weights, n sum alpha^2 - 1 for one class with equal costs: the
+        chi-square divergence of :meth:`lpsvdd.solver.Problem.tilt`, 0 at the (weighted) mean.
+        Solutions of different p are comparable at equal tilt.
     """
 
     alpha: np.ndarray
@@ -81,10 +82,9 @@ class Solution:
 
 @dataclass(frozen=True)
 class Certificate:
-    """What can be said of a feasible alpha, in the units of K (``gap``: of the scaled problem).
+    """Bounds that follow from a feasible alpha, in the units of K (``gap``: of the scaled problem).
 
-    gap = (P - D)/(1 + |P|) bounds the relative distance of both values to the optimum. ``centre``
-    holds coefficients: a = sum_i centre_i phi(x_i).
+    gap = (P - D)/(1 + |P|) bounds the relative distance of both values to the optimum.
     """
 
     alpha: np.ndarray
@@ -93,20 +93,9 @@ class Certificate:
     gap: float
     radius_sq: float
     slack: np.ndarray
-    centre: np.ndarray
 
 
-def solve(
-    K,
-    y=None,
-    *,
-    p: float,
-    c,
-    radius: Literal["free", "nonnegative"] = "free",
-    tol: float = 1e-9,
-    max_iter: int = MAX_ITER,
-    polish: int = 0,
-) -> Solution:
+def solve(K, y=None, *, p: float, c, tol: float = 1e-9, max_iter: int = MAX_ITER) -> Solution:
     """Solve one lp-SVDD problem to a relative duality gap of ``tol``.
 
     Parameters
@@ -119,17 +108,10 @@ def solve(
         Exponent of the slack.
     c : float or array of shape (n,)
         Cost of the slack, common or per sample; positive.
-    radius : "free" or "nonnegative"
-        Whether R2 is any real number, or R2 >= 0 is kept as a constraint. They differ where the
-        free R2 is negative: then R2 = 0 and the centre minimises sum_i c_i d_i^p over the positives
-        (``nonnegative``); the status is "radius-zero" and the gap (P - D)/P.
     tol : float
         Relative duality gap to reach.
     max_iter : int
-        Most iterations of Newton's method.
-    polish : int
-        Further iterations once ``tol`` is met. The gap is quadratic in the error of alpha: a gap
-        of 1e-9 leaves errors near 3e-5, and two more iterations near 1e-10.
+        Most steps of Newton's method.
 
     Returns
     -------
@@ -146,24 +128,8 @@ def solve(
     (1.0, [0.5, 0.0, 0.5], 'optimal')
     """
     check_tolerance(tol, max_iter)
-    if radius not in ("free", "nonnegative"):
-        raise ValueError(f"radius must be 'free' or 'nonnegative', got {radius!r}")
     problem = Problem(points_of(K), y, p=p, c=c)
-    at_zero = at_radius_zero(problem, tol, max_iter) if radius == "nonnegative" else None
-    if at_zero is None:
-        solution = solve_problem(problem, None, c, tol=tol, max_iter=max_iter, polish=polish)
-        # Here the exact R2 is not negative, if kept so; its last digits may be.
-        below = radius == "nonnegative" and solution.radius_sq < 0.0
-        return replace(solution, radius_sq=0.0) if below else solution
-    optimal = is_proven(at_zero.alpha, at_zero.gap, problem.y, tol)
-    if not optimal:
-        _warn(problem.p, at_zero.n_iter, at_zero.gap, tol, 0.0)
-    return Solution(
-        at_zero.alpha, at_zero.centre, 0.0, np.where(problem.positive, at_zero.distances, 0.0),
-        at_zero.primal, at_zero.primal * (1.0 - at_zero.gap), at_zero.gap, at_zero.n_iter,
-        RADIUS_ZERO if optimal else NOT_CONVERGED, problem.p, c, None, at_zero.distances,
-        problem.tilt(at_zero.alpha),
-    )  # fmt: skip
+    return solve_problem(problem, None, c, tol=tol, max_iter=max_iter)
 
 
 def solve_path(
@@ -205,7 +171,7 @@ def solve_path(
 
 
 def points_of(K):
-    """Points as they are; anything else is a kernel matrix, to be checked."""
+    """Return points as they are; anything else is a kernel matrix, to be checked."""
     return K if hasattr(K, "times") else Gram.check(K)
 
 
@@ -217,45 +183,45 @@ def solve_problem(
     tol: float,
     max_iter: int,
     c_neg: float | None = None,
-    polish: int = 0,
     report: Callable[[str], None] | None = None,
 ) -> Solution:
-    """Solution of a checked problem, with its status; a warning where there is no certificate."""
+    """Solve a checked problem, with a warning where there is no certificate."""
     if problem.is_radius_zero:
         value, n_iter, status = radius_zero_value(problem), 0, RADIUS_ZERO
     else:
-        value, n_iter = minimise(problem, start, tol, max_iter, polish, report)
+        value, n_iter = minimise(problem, start, tol, max_iter, report)
         status = OPTIMAL if is_optimal(problem, value, tol) else NOT_CONVERGED
     if status == NOT_CONVERGED:
-        share = allowance(problem, value) / (1.0 + abs(value.primal))
-        _warn(problem.p, n_iter, certified_gap(problem, value), tol, share)
+        _warn(problem, value, n_iter, tol)
     made = in_units_of_k(problem, value)
     # From kernel values, not from slacks: R2 may be so large that these have lost their digits.
-    k_centre = problem.points.times(made.centre)
-    distances = problem.points.diag - 2.0 * k_centre + float(made.centre @ k_centre)
+    centre = problem.y * made.alpha
+    k_centre = problem.points.times(centre)
+    distances = problem.points.diag - 2.0 * k_centre + float(centre @ k_centre)
     return Solution(
-        made.alpha, made.centre, made.radius_sq, made.slack, made.primal, made.dual, made.gap,
+        made.alpha, centre, made.radius_sq, made.slack, made.primal, made.dual, made.gap,
         n_iter, status, problem.p, c, c_neg, distances, problem.tilt(made.alpha),
     )  # fmt: skip
 
 
-def _warn(p: float, n_iter: int, gap: float, tol: float, rounding: float) -> None:
+def _warn(problem: Problem, value: Value, n_iter: int, tol: float) -> None:
     remedy = "raise max_iter or tol, or rescale the samples"
+    rounding = allowance(problem, value) / (1.0 + abs(value.primal))
     if rounding > 0.5 * tol:
         remedy = (
             f"rounding of the kernel values may hide {rounding:.1e} of it, so no further iteration "
             "helps: move the samples to their mean and rescale them, lower the cost, or raise tol"
         )
     warnings.warn(
-        f"lp-SVDD (p={p:g}) stopped after {n_iter} iterations without a certificate: relative "
-        f"duality gap {gap:.2e}, tol={tol:g}; {remedy}",
+        f"lp-SVDD (p={problem.p:g}) stopped after {n_iter} iterations without a certificate: "
+        f"relative duality gap {certified_gap(problem, value):.2e}, tol={tol:g}; {remedy}",
         ConvergenceWarning,
         stacklevel=4,
     )
 
 
 def certify(K, y=None, *, p: float, c, alpha) -> Certificate:
-    """Certificate of somebody else's alpha: made feasible first, then judged by its gap.
+    """Certify somebody else's alpha: made feasible first, then judged by its gap.
 
     Examples
     --------
@@ -274,19 +240,12 @@ def certify(K, y=None, *, p: float, c, alpha) -> Certificate:
         raise ValueError(f"alpha must be {problem.n} finite numbers")
     if problem.is_radius_zero:
         return in_units_of_k(problem, radius_zero_value(problem))
-    alpha = problem.feasible(alpha)
     with np.errstate(all="ignore"):
-        values = [problem.evaluate(alpha)]
-        if problem.has_negatives and not allowance(problem, values[0]) <= 1e-9:  # NaN too
-            for centre in centres_of(problem, alpha):
-                value = evaluate_centre(problem, alpha, centre)
-                values.append(with_coefficients(problem, value, centre))
-        value = better(problem, *values)
-    return in_units_of_k(problem, value)
+        return in_units_of_k(problem, problem.evaluate(problem.feasible(alpha)))
 
 
 def radius_zero_value(problem: Problem) -> Value:
-    """The solution of ``Problem.is_radius_zero``: the weighted mean, R2 = 0, no gap."""
+    """Return the solution of ``Problem.is_radius_zero``: the weighted mean, R2 = 0, no gap."""
     alpha = problem.weighted_mean()
     k_alpha = problem.kernel_times(alpha)
     norm_sq = float(alpha @ k_alpha)
@@ -296,8 +255,8 @@ def radius_zero_value(problem: Problem) -> Value:
 
 
 def in_units_of_k(problem: Problem, value: Value) -> Certificate:
-    """The value as a certificate. Beyond floats values are infinite, not wrong."""
-    scale = _scale(problem)
+    """Return the value as a certificate. Beyond floats values are infinite, not wrong."""
+    scale = math.exp(problem.log_scale) if problem.log_scale < LOG_MAX else math.inf
     slack = np.maximum(value.signed, 0.0)
     slack = slack * scale if math.isfinite(scale) else np.where(slack > 0.0, math.inf, 0.0)
     gap = value.gap if problem.is_radius_zero else certified_gap(problem, value)
@@ -305,10 +264,4 @@ def in_units_of_k(problem: Problem, value: Value) -> Certificate:
     primal, dual, radius_sq = (
         float(v * scale) if v else 0.0 for v in (value.primal, dual, value.radius_sq)
     )
-    centre = problem.y * value.alpha if value.coefficients is None else value.coefficients
-    return Certificate(value.alpha, primal, dual, float(gap), radius_sq, slack, centre)
-
-
-def _scale(problem: Problem) -> float:
-    """s, infinite where it is beyond floats."""
-    return math.exp(problem.log_scale) if problem.log_scale < LOG_MAX else math.inf
+    return Certificate(value.alpha, primal, dual, float(gap), radius_sq, slack)

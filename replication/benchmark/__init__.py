@@ -1,7 +1,7 @@
 """Benchmark of the solver against general ones: every answer is judged by one referee.
 
 ``run`` measures and writes one row per measurement, ``report`` turns the table into the few
-numbers that matter, ``plots`` draws it. See ``benchmarks/README.md`` for the columns.
+numbers that matter, ``plots`` draws it. See ``README.md`` here for the columns.
 """
 
 from replication.benchmark.problems import GridCell, all_cells, make_problem

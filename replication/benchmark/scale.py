@@ -221,7 +221,6 @@ def facts(table: pd.DataFrame) -> dict[str, float]:
         "scale_svm_slope": slope(table, SVM),
         "million_seconds": million["seconds"],
         "million_gb": million["peak_mb"] / 1024.0,
-        "million_gap": f"{million['gap']:.0e}",
     }
 
 

@@ -1,4 +1,4 @@
-"""Command line ``python -m replication``: the experiments, the ledger, the benchmark, the book."""
+"""Command line ``python -m replication``: experiments, data, claims, benchmark, book."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 
 import typer
 
-from lpsvdd.cli import _errors
+from replication.cli import _errors
 
 
 def build() -> typer.Typer:
     """Assemble the application."""
-    from replication.cli import checks, publish, run
+    from replication.cli import checks, data, publish, run
 
     app = typer.Typer(
         name="python -m replication",
@@ -28,6 +28,7 @@ def build() -> typer.Typer:
     )
     for command in (*run.COMMANDS, *checks.COMMANDS, *publish.COMMANDS):
         app.command()(command)
+    app.add_typer(data.app, name="data")
     return app
 
 

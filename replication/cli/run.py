@@ -92,7 +92,7 @@ def run(
     save: Annotated[Path | None, Option(help="Write tables and provenance to this folder.")] = None,
     source: Annotated[
         Path | None,
-        Option("--from", help="Clone of ADBench, or folder of tables."),
+        Option("--from", help="Folder of the tables that `tables_` studies read."),
     ] = None,
     from_scratch: Annotated[bool, Option(help="Compute even what results/ holds.")] = False,
     compare: Annotated[
@@ -108,7 +108,7 @@ def run(
     python -m replication run --dataset D7 --setting pure,
     python -m replication run --dataset my.csv --target normal --method my_module:MyDetector.
     """
-    from lpsvdd import datasets
+    from replication import datasets
     from replication import experiment as experiments
     from replication.protocol import Options
     from replication.runner import make_backend
@@ -118,10 +118,9 @@ def run(
         kept = f"finished tasks are in {folder}: the same command goes on from there"
     with sentences(kept):
         if source is not None:
-            from replication import anomaly_sets, table_sets
+            from replication import table_sets
 
-            if not table_sets.use(source):
-                anomaly_sets.use(source)
+            table_sets.use(source)
         if everything == bool(dataset):
             raise ValueError("name data sets with --dataset, or take all with --all")
         files = [Path(name) for name in dataset or [] if name.lower().endswith(".csv")]
@@ -293,7 +292,7 @@ def tables(
     dataset: Annotated[Several, Option(help="Only this data set; may be repeated.")] = None,
 ) -> None:
     """Show the committed results in the paper's layout, beside the printed values."""
-    from lpsvdd import datasets
+    from replication import datasets
     from replication import tables as layout
     from replication.results import read
 

@@ -14,9 +14,9 @@ import pandas as pd
 
 from lpsvdd import bounds
 from lpsvdd.bounds import margin_loss, rademacher, trace_bound
-from lpsvdd.datasets import RECORDS
 from lpsvdd.kernels import kernel_matrix
 from lpsvdd.solver import solve
+from replication.datasets import RECORDS
 from replication.findings import Finding, finding, graded
 from replication.findings.mathematics import example
 from replication.paper import EXPONENTS

@@ -1,18 +1,16 @@
 """What the paper leaves open: preparation, two readings of the formulas, rows that do not fit.
 
-Tables: ``preparation``, ``radius_pure``, ``radius_negatives``, ``targets``, ``fixed_cost``,
-``waveform``, ``density_weights``. H2 and H4 are hypotheses of a first look at ten splits.
+Tables: ``preparation``, ``radius_pure``, ``radius_negatives``, ``targets``. H2 and H4 are
+hypotheses of a first look at ten splits.
 """
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 
 from replication.evidence import Difference, as_table, comparison_of, weighed
 from replication.findings import UNDECIDABLE, Finding, finding, graded
-from replication.layout import in_order
-from replication.paper import COSTS, METHOD_NAMES
+from replication.paper import METHOD_NAMES
 from replication.printed import printed_matrix
 from replication.statistics import cluster_interval, mean_matrix
 from replication.tables import method_label
@@ -20,8 +18,6 @@ from replication.wording import bracketed, worded
 
 FAMILY = ["l1-SVDD", "l2-SVDD", "lp-SVDD"]
 CORE = list(METHOD_NAMES["pure"])
-IDENTICAL = ("D1", "D5", "D10", "D17")
-"""Where DW-SVDD and l1-SVDD agree in print, in mean and deviation."""
 
 # -- preparation --------------------------------------------------------------------------------
 
@@ -51,10 +47,6 @@ def preparation(rows: pd.DataFrame) -> Finding:
     """H2: scaling every row to unit length removes most of the signal."""
     default, bare = unit_norm(rows)
     change = bare - default
-    before, after = (means["lp-SVDD"] - means["l1-SVDD"] for means in (default, bare))
-    rise, gap = cluster_interval(change["lp-SVDD"]), cluster_interval(after)
-    shrinks = cluster_interval(after.abs() - before.abs())
-    apart = variant_table(rows)["from print"]
     table = pd.DataFrame({
         method_label(name): {
             "with unit norm": default[name].mean(), "without": bare[name].mean(),
@@ -63,26 +55,7 @@ def preparation(rows: pd.DataFrame) -> Finding:
         }
         for name in default
     }).T.rename_axis("method")  # fmt: skip
-    if gap.low <= 0 <= gap.high:
-        fate = "the gap is then within the noise"
-    else:
-        shrunk = shrinks.high < 0 and gap.low > 0
-        fate = "the gap shrinks but does not vanish" if shrunk else "the gap does not shrink"
-    facts = {
-        "sets": len(default),
-        "lp": worded(rise),
-        "l1": worded(cluster_interval(change["l1-SVDD"])),
-        "gap": worded(gap),
-        "up": rise.wins,
-        "down": in_order(change.index[change["lp-SVDD"] < 0]),
-        "spread": float(np.ptp(default[CORE], axis=1).mean()),
-        "spread_bare": float(np.ptp(bare[CORE], axis=1).mean()),
-        "rises": "rises on average, as H2 says" if rise.low > 0 else "is not shown to rise",
-        "fate": fate,
-        "low_apart": apart.drop("default").min(),
-        "high_apart": apart.max(),
-        "default_apart": apart["default"],
-    }
+    facts = {"l1": table.loc["ℓ1-SVDD", "change"]}
     return Finding("", facts, table)
 
 
@@ -114,12 +87,6 @@ def reading(pure: pd.DataFrame, negatives: pd.DataFrame, reading: str = "nonnega
     found = reading_differences(reading, pure, negatives)
     moved = [name for name, d in found.items() if d.exists and not d.equivalent]
     largest = max(found, key=lambda name: abs(found[name].mean))
-    means, printed = mean_matrix(pure), printed_matrix("pure")
-
-    def apart(rule: str) -> float:
-        each = ((means[f"{name}, {rule}"] - printed[name]).abs() for name in FAMILY)
-        return float(np.mean([column.mean() for column in each]))
-
     facts = {
         "count": len(moved),
         "total": len(found),
@@ -127,8 +94,6 @@ def reading(pure: pd.DataFrame, negatives: pd.DataFrame, reading: str = "nonnega
         "largest": f"{largest} by {bracketed(found[largest])}",
         "own": bracketed(found["ℓp-SVDD"]),
         "lead_free": weighed(comparison_of(pure, "lp-SVDD, free", "l1-SVDD, free")),
-        "apart_free": apart("free"),
-        "apart_kept": apart("nonnegative"),
     }
     if reading == "nonnegative":
         pair = (f"{name}-SVDD, nonnegative" for name in ("lp", "l1"))
@@ -171,143 +136,3 @@ def target_class(
     }
     settled = apart.idxmin() == stated and apart[stated] <= near
     return Finding("holds" if settled else UNDECIDABLE, facts)
-
-
-def nearest_share(rows: pd.DataFrame, dataset: str, resamples: int = 2000) -> pd.Series:
-    """In per cent, how often each variant is nearest to print when its splits are resampled."""
-    rng = np.random.default_rng(0)
-    parts = {
-        variant: part.pivot(index="trial", columns="method", values="auc")[CORE].to_numpy()
-        for variant, part in rows[rows["dataset"] == dataset].groupby("variant", sort=False)
-    }
-    row = printed_matrix("pure").loc[dataset, CORE].to_numpy()
-    counts = dict.fromkeys(parts, 0)
-    for _ in range(resamples):
-        apart = {
-            variant: np.abs(v[rng.integers(len(v), size=len(v))].mean(axis=0) - row).mean()
-            for variant, v in parts.items()
-        }
-        counts[min(apart, key=apart.get)] += 1
-    return 100 * pd.Series(counts) / resamples
-
-
-@finding("targets")
-def printed_rows(rows: pd.DataFrame) -> Finding:
-    """H4: which target class the printed rows of D1 and D18 fit; D12 and D19 are one table."""
-    table = target_table(rows)
-    d1, d18 = (
-        table.loc[name]["from print"].drop("printed").sort_values() for name in ("D1", "D18")
-    )
-    labels = [method_label(name) for name in CORE]
-
-    def twins(line: int) -> float:
-        pair = (table.loc[name, labels].iloc[line].to_numpy(dtype=float) for name in ("D12", "D19"))
-        return float(np.abs(np.subtract(*pair)).mean())
-
-    facts = {
-        "d1": d1.index[0],
-        "d1_apart": d1.iloc[0],
-        "d1_named": d1["virginica"],
-        "d1_sure": nearest_share(rows, "D1")[d1.index[0]],
-        "d18": d18.iloc[0],
-        "twins": twins(0),
-        "twins_printed": twins(-1),  # the printed row is the last
-    }
-    return Finding("", facts, table)
-
-
-@finding("fixed_cost")
-def fixed_cost(rows: pd.DataFrame) -> Finding:
-    """Was the printed l2 column made at one cost? Judged by rows that did not suggest it."""
-    printed = printed_matrix("negatives", corrected=True)
-    means = mean_matrix(rows[rows["setting"] == "negatives"])
-    names = ["l2, tuned", *(f"l2, c = {c:g}" for c in COSTS)]
-    apart = {name: (means[name] - printed["l2-SVDD-"]).abs().dropna() for name in names}
-    nearer = cluster_interval(apart["l2, tuned"] - apart["l2, c = 0.1"])
-    nearest = min(apart, key=lambda name: apart[name].mean())
-    supported = nearer.low > 0 and nearest == "l2, c = 0.1"
-    pure = mean_matrix(rows[rows["setting"] == "pure"])
-    profile = printed_matrix("pure")
-    profile = profile["lp-SVDD"] - profile["l2-SVDD"]
-    table = pd.DataFrame({
-        name.replace("l2, ", ""): {"points from print": values.mean()}
-        for name, values in apart.items()
-    }).T.rename_axis("cost of ℓ2")  # fmt: skip
-    facts = {
-        "closest": apart[nearest].mean(),
-        "tuned": apart["l2, tuned"].mean(),
-        "verdict": "supported" if supported else "not supported",
-        "corr": float((pure["lp, tuned"] - pure["l2, c = 0.1"]).corr(profile)),
-        "corr_tuned": float((pure["lp, tuned"] - pure["l2, tuned"]).corr(profile)),
-    }
-    return Finding("", facts, table)
-
-
-def waveform_distances(rows: pd.DataFrame) -> pd.DataFrame:
-    """Mean absolute distance from the printed row of D8, by target class and setting."""
-    out = {}
-    for setting, unused in (("pure", ["lp-SVDD"]), ("negatives", [])):
-        row = printed_matrix(setting, corrected=True).loc["D8"].drop(unused)
-        part = rows[rows["setting"] == setting]
-        means = part.groupby(["target", "method"])["auc"].mean().unstack("method")
-        out[setting] = (means[row.index] - row).abs().mean(axis=1)
-    return pd.DataFrame(out)
-
-
-def class_that_fits(rows: pd.DataFrame, near: float = 3.0) -> str:
-    """The target class that is nearest, and within ``near`` points, in both tables; or ""."""
-    apart = waveform_distances(rows)
-    nearest = apart["pure"].idxmin()
-    fits = nearest == apart["negatives"].idxmin() and (apart.loc[nearest] <= near).all()
-    return str(nearest) if fits else ""
-
-
-def inside_draws(rows: pd.DataFrame) -> tuple[int, int]:
-    """For class 0: how many printed values lie within the range of the draws, and of how many."""
-    inside = total = 0
-    for setting in ("pure", "negatives"):
-        row = printed_matrix(setting, corrected=True).loc["D8"]
-        part = rows[(rows["setting"] == setting) & (rows["target"].astype(str) == "0")]
-        ends = part.groupby(["method", "draw"])["auc"].mean().groupby("method").agg(["min", "max"])
-        inside += int(row.between(ends["min"][row.index], ends["max"][row.index]).sum())
-        total += len(row)
-    return inside, total
-
-
-@finding("waveform")
-def waveform(rows: pd.DataFrame) -> Finding:
-    """Does another class or another draw explain the printed row of D8?"""
-    inside, total = inside_draws(rows)
-    fitting = class_that_fits(rows)
-    facts = {
-        "inside": inside,
-        "total": total,
-        "class": f"class {fitting} fits" if fitting else "no target class fits",
-        "draw": "may explain" if 2 * inside >= total else "does not explain",
-    }
-    table = waveform_distances(rows).rename(
-        columns={"pure": "targets only (ℓp left out)", "negatives": "with labelled outliers"}
-    )
-    return Finding("", facts, table.rename_axis("target class"))
-
-
-@finding("density_weights")
-def density(rows: pd.DataFrame) -> Finding:
-    """A density weight for which DW-SVDD equals l1-SVDD on the four sets on which print does.
-
-    Holds for a form that does so there and nowhere else, partly for one that does so elsewhere too.
-    """
-    shares = rows.pivot(index="form", columns="dataset", values="equal")
-    equal = shares == 1.0
-    known = [name for name in IDENTICAL if name in equal]
-    there = equal[known].all(axis=1) & (len(known) > 0)
-    only = there & (equal.sum(axis=1) == len(known))
-    best = equal[known].sum(axis=1).idxmax()
-    facts = {
-        "forms": len(equal),
-        "best": best,
-        "on": int(equal.loc[best, known].sum()),
-        "share": 100 * float(shares.loc[best, known].mean()),
-    }
-    table = 100 * shares[in_order(shares.columns)]
-    return Finding(graded(only.any(), there.any()), facts, table)

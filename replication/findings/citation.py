@@ -8,5 +8,5 @@ from replication.findings import Finding, finding
 
 @finding()
 def citation() -> Finding:
-    """The citation in two formats, from ``article/about.yml``."""
+    """The citation in two formats, from ``replication/about.yml``."""
     return Finding("", {"bibtex": bibtex(), "sentence": sentence()})

@@ -75,19 +75,13 @@ def sparsity(rows: pd.DataFrame, matched: pd.DataFrame) -> Finding:
     by_set = 100 * shares.groupby("dataset", sort=False).mean()
     more = cluster_interval((by_set[OWN] - by_set[ONE]).dropna())
     least = 100 * matched.groupby("p")["least_outside"].mean()
-    to_mean = matched.groupby("p")["distance_to_mean"].mean()
     columns = [f"support_at_{target:g}" for target in TARGETS]
     table = 100 * matched.groupby("p")[columns].mean().set_axis([100 * t for t in TARGETS], axis=1)
-    half = matched[matched["p"] == 2.0].groupby("dataset")["support_at_0.5"].count()
     facts = {
         "lp": float(by_set[OWN].mean()),
         "l1": float(by_set[ONE].mean()),
         "l2": float(by_set["l2-SVDD"].mean()),
         "more": worded(more),
         "least_2": float(least.loc[2.0]),
-        "half_sets_2": int(half.gt(0).sum()),
-        "off_hard": 100 * float(matched.groupby("p")["distance_to_hard"].mean().max()),
-        "off_mean": 100 * float(to_mean.drop(20.0, errors="ignore").max()),
-        "off_mean_20": 100 * float(to_mean.get(20.0, float("nan"))),
     }
     return Finding(graded(more.high < 0, not more.low > 0), facts, table)

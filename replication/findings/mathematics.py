@@ -9,6 +9,7 @@ import numpy as np
 from lpsvdd.kernels import half_mean_distance, kernel_matrix, rbf_gamma, squared_distances
 from lpsvdd.solver import Gram, solve, solve_path
 from replication.findings import Finding, finding, graded
+from replication.nonnegative import solve_nonnegative
 from replication.paper import COSTS, EXPONENTS
 from replication.protocol import Task
 from replication.trial import prepare
@@ -38,7 +39,7 @@ def strong_duality(
     K, y = example(negatives=negatives)
     cells = [(p, c) for p in SAMPLE_EXPONENTS for c in costs]
     free = [solve(K, y, p=p, c=c, tol=1e-10) for p, c in cells]
-    kept = [solve(K, y, p=p, c=c, tol=1e-10, radius="nonnegative") for p, c in cells]
+    kept = [solve_nonnegative(K, y, p=p, c=c, tol=1e-10) for p, c in cells]
     apart = [k.primal - f.dual > 1e-6 * (1 + abs(f.dual)) for k, f in zip(kept, free, strict=True)]
     largest = max(f.gap for f in free)
     extreme = int(np.argmax([k.primal - f.dual for k, f in zip(kept, free, strict=True)]))

@@ -28,7 +28,8 @@ WAYS = {
     "two-class SVM": "two-class SVM",
 }
 """Ways of using outliers that are compared with print."""
-ALL_WAYS = WAYS | {"lp with negatives, wide costs": "ℓp with outliers, wide costs"}
+WIDE = "lp with negatives, wide costs"
+ALL_WAYS = WAYS | {WIDE: "ℓp with outliers, wide costs"}
 COLUMNS = ["dataset", "method", "trial", "auc"]
 DISTRIBUTED = tuple(name for name in SIZES if name not in FLAGGED)
 """Data sets that everybody has: all but D4 and D5."""
@@ -66,8 +67,9 @@ def outlier_gain(contest: pd.DataFrame, pure: pd.DataFrame, negatives: pd.DataFr
     """What labelled negatives add to lp on the same splits and kernels, here and in print.
 
     Between the two main tables the kernel width changes as well; that difference is a fact only.
-    Holds when the average gain is at least half the printed one, partly when only its interval
-    lies above zero.
+    Holds when the average gain on the paper's grid is at least half the printed one, with an
+    interval above zero; partly when only the interval lies above zero, on that grid or with wide
+    costs ("can benefit" does not name a grid).
     """
     known = set(contest["method"])
     gains = compare(contest, {w: (m, WITHOUT) for m, w in ALL_WAYS.items() if m in known})
@@ -80,15 +82,17 @@ def outlier_gain(contest: pd.DataFrame, pure: pd.DataFrame, negatives: pd.DataFr
         "found": worded(found),
         "tables": worded(comparison_of(tables, "lp-SVDD-", "lp-SVDD")),
         "stated": signed(stated),
-        "up": found.wins,
-        "down": found.losses,
-        "total": found.n,
         "means": worded(gains[WAYS["kernel mean difference"]]),
         "machine": worded(gains[WAYS["two-class SVM"]]),
     }
     if "sum alpha = 1" in known:
         facts["variant"] = worded(gains[WAYS["sum alpha = 1"]])
-    verdict = graded(found.low > 0 and found.mean >= stated / 2, found.low > 0)
+    above = found.low > 0
+    if WIDE in known:
+        wide = gains[ALL_WAYS[WIDE]]
+        facts["wide"] = worded(wide)
+        above = above or wide.low > 0
+    verdict = graded(found.low > 0 and found.mean >= stated / 2, above)
     return Finding(verdict, facts, as_table(gains))
 
 
@@ -105,7 +109,7 @@ def outlier_print(contest: pd.DataFrame) -> Finding:
     """How far four ways of using outliers are from the printed column of lp with outliers."""
     shown = beside_print(contest)
     distance = shown.sub(shown[PRINTED], axis=0).abs()
-    own, variant = WAYS["lp with negatives"], WAYS["sum alpha = 1"]
+    own = WAYS["lp with negatives"]
     lines = {}
     for name in WAYS.values():
         apart = cluster_interval(distance[name])
@@ -117,11 +121,7 @@ def outlier_print(contest: pd.DataFrame) -> Finding:
         }
     facts = {
         "apart": distance[own].mean(),
-        "apart_variant": distance[variant].mean(),
-        "apart_means": distance[WAYS["kernel mean difference"]].mean(),
         "apart_svm": distance[WAYS["two-class SVM"]].mean(),
-        "constant": (shown[PRINTED] - shown[variant].mean()).abs().mean(),
-        "corr": shown[variant].corr(shown[PRINTED]),
     }
     return Finding("", facts, pd.DataFrame(lines).T.rename_axis("way"))
 

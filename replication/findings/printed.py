@@ -102,7 +102,7 @@ def printed_not_second(setting: str, methods: list[str]) -> Finding:
 @finding()
 def distinct_tables() -> Finding:
     """How many of the twenty data sets are tables of their own: no two share most of their rows."""
-    from lpsvdd.datasets import MissingDataError, load
+    from replication.datasets import MissingDataError, load
 
     rows = {}
     for name in SIZES:
@@ -169,7 +169,7 @@ def bold_is_best(dataset: str, bold: str) -> Finding:
 @finding()
 def dataset_counts() -> Finding:
     """The printed sizes, targets and dimensions against the data sets as they can be had."""
-    from lpsvdd.datasets import catalogue
+    from replication.datasets import catalogue
 
     table = catalogue()[list(Size._fields)]
     differs = [name for name, size in SIZES.items() if tuple(table.loc[name]) != size]
@@ -180,7 +180,7 @@ def dataset_counts() -> Finding:
 @finding()
 def same_data_twice(first: str, second: str) -> Finding:
     """Two data sets of the table are one table with one target, yet print different results."""
-    from lpsvdd.datasets import load
+    from replication.datasets import load
 
     one, two = load(first), load(second)
     same = np.array_equal(one.X, two.X) and np.array_equal(one.y, two.y)

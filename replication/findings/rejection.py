@@ -1,7 +1,7 @@
-"""The risk of rejecting a normal point: does the interval hold, and how does it compare?
+"""The risk of rejecting a normal point: does its interval hold, in simulation and on data?
 
-Tables: ``rejection_curves``, ``rejection_coverage``, ``rejection_conditions``,
-``rejection_compare``, ``rejection_datasets``; the plan is ``studies/plans/rejection.md``.
+Tables: ``rejection_coverage`` and ``rejection_datasets``; the plan is
+``studies/plans/rejection.md``.
 """
 
 from __future__ import annotations
@@ -14,26 +14,11 @@ from scipy.stats import binom
 
 from lpsvdd import LpSVDD
 from lpsvdd.bounds import cost_for_rate
-from replication.findings import Facts, Finding, finding
-from replication.studies.rejection import BETAS, CONDITIONS, POPULATIONS
+from replication.findings import Finding, finding
+from replication.studies.rejection import BETAS, POPULATIONS
 
 GAMMA = POPULATIONS["Gaussian"].kernel["gamma"]
 LEVEL = 0.001  # of the test whether misses are more than allowed
-VARIANTS = {
-    "cost_for_rate": "guaranteed rate 0.3, β/12",
-    "cost_for_rate, beta undivided": "guaranteed rate 0.3, β undivided",
-}
-
-
-@finding("rejection_curves")
-def rejection_curves(rows: pd.DataFrame) -> Finding:
-    """Interval and risk at n = 200 for two exponents."""
-    part = rows[(rows["axis"] == "p") & (rows["n"] == 200)]
-    facts: Facts = {}
-    for name, p in (("small", 4 / 3), ("two", 2.0)):
-        row = part[np.isclose(part["p"], p)].iloc[0]
-        facts |= {f"{name}_{key}": row[key] for key in ("low", "high", "risk")}
-    return Finding("", facts)
 
 
 def rates(ns: tuple[int, ...], seed: int, p: float = 4 / 3) -> pd.DataFrame:
@@ -94,44 +79,6 @@ def rejection_coverage(rows: pd.DataFrame) -> Finding:
         "ties_worst": 100 * ties["below_without_ties"].max(),
     }
     return Finding("", facts, table)
-
-
-@finding("rejection_conditions")
-def rejection_conditions(rows: pd.DataFrame) -> Finding:
-    """Variants that meet the conditions of the theorem or not: worst misses of the cases."""
-    fails = (rows["below"] + rows["above"]) > allowed(rows["count"], BETAS[0])
-    groups = rows.assign(fails=fails).groupby("variant")
-    table = pd.DataFrame({
-        "proved": groups["proved"].first(),
-        "above, %": 100 * groups["above"].max(),
-        "below, %": 100 * groups["below"].max(),
-        "fails": groups["fails"].any(),
-    })  # fmt: skip
-    table = table.reindex([variant for variant in CONDITIONS if variant in table.index])
-    names = {name: VARIANTS.get(name, name.replace("beta", "β")) for name in table.index}
-    table = table.rename(index=names).rename_axis(None)
-    failed = table["fails"] & ~table["proved"]
-    facts = {
-        "repetitions": int(rows["repetitions"].min()),
-        "proved_fail": int((table["fails"] & table["proved"]).sum()),
-        "unproved": int((~table["proved"]).sum()),
-        "unproved_fail": int(failed.sum()),
-        "failed": list(table.index[failed]),
-    }
-    return Finding("", facts, table)
-
-
-@finding("rejection_compare")
-def rejection_compare(rows: pd.DataFrame) -> Finding:
-    """Lengths of the interval, beside a held-out half, and the error of k/n."""
-    by = rows.set_index(["statement", "n"])
-    own, half = by.loc["risk of rejection"], by.loc["held out 1/2"]
-    facts: Facts = {f"length_{n}": length for n, length in own["length"].items()}
-    facts |= {f"ratio_{n}": ratio for n, ratio in (own["length"] / half["length"]).items()}
-    facts |= {f"loo_{n}": error for n, error in by.loc["leave-one-out", "error"].items()}
-    facts["sharper"] = 100 * by.loc["corrected bound", "smaller"].min()
-    facts["conformal_sd"] = 100 * by.loc[("conformal threshold", own.index.min()), "risk_sd"]
-    return Finding("", facts)
 
 
 @finding("rejection_datasets")

@@ -25,7 +25,6 @@ from replication.figures import Draw, ink, panels
 from replication.findings import Finding, finding, graded
 from replication.findings.tilt import one_curve
 from replication.layout import set_label
-from replication.methods import WEIGHTINGS
 from replication.paper import EXPONENTS
 from replication.statistics import cluster_interval, mean_interval, mean_matrix, trial_matrix
 from replication.studies.ranges import WEIGHTED, label
@@ -87,7 +86,6 @@ def lead(rows: pd.DataFrame) -> Finding:
         "mean_share": 100 * (1 - steps[MEAN].mean / lead.mean),
         "few_share": 100 * (1 - steps[FEW].mean / lead.mean),
         "detectable": left.detectable,
-        "l2": weighed(comparison_of(rows, LP, label(2.0))),
         "sets": len(splits),
         "splits": ranged(splits),
     }
@@ -188,66 +186,14 @@ def l2_beaten(rows: pd.DataFrame, pure: pd.DataFrame, points: float = MARGIN) ->
     return Finding(graded(bool(beaten), bool(on_paper)), facts)
 
 
-PLACES = {
-    "its weights − permuted": ("{}, own, p = 1, shares", "{}, permuted, p = 1, shares"),
-    "its weights − none": ("{}, own, p = 1, shares", "none, p = 1, shares"),
-    "permuted − none": ("{}, permuted, p = 1, shares", "none, p = 1, shares"),
-}
-"""Comparisons of ``weights_range`` for each weighting; the first two decide."""
-
-
-@finding("weights_range")
-def weights_alone(rows: pd.DataFrame) -> Finding:
-    """Is it the weights? Rule of ``plans/weights_range.md``, as ``answer``; the paper says nothing.
-
-    ``p_adds``: exponents above p = 1 that are better with the same weights, of six.
-    """
-    found = {
-        (step, name): comparison_of(rows, *(one.format(weighting) for one in pair))
-        for step, pair in PLACES.items()
-        for name, weighting in WEIGHTINGS.items()
-    }
-    own, none, permuted = ({name: found[step, name] for name in WEIGHTINGS} for step in PLACES)
-    higher = [
-        cluster_interval(
-            difference_by_set(rows, f"{w}, own, p = {p}, shares", f"{w}, own, p = 1, shares"),
-            level=1 - 0.05 / 6,
-        ).low > 0.0
-        for w in WEIGHTINGS.values()
-        for p in (2, 5)
-    ]  # fmt: skip
-    answer = "not decided"
-    if sum(difference.low > 0.0 for difference in own.values()) >= 2:
-        answer = "the weights"
-    elif sum(difference.equivalent for difference in none.values()) >= 2:
-        answer = "the range"
-    facts = {
-        "answer": answer,
-        "own": "; ".join(f"{n} {weighed(d)}" for n, d in own.items()),
-        "none": "; ".join(f"{n} {weighed(d)}" for n, d in none.items()),
-        "permuted": "; ".join(f"{n} {weighed(d)}" for n, d in permuted.items()),
-        "p_adds": sum(higher),
-        "splits": int(rows.groupby("dataset")["trial"].nunique().min()),
-    }
-    table = as_table({f"{name}: {step}": found[step, name] for step, name in found})
-    return Finding("", facts, table)
-
-
-@finding("common_range", "weights_range")
+@finding("common_range")
 def weights_in_range(
-    rows: pd.DataFrame,
-    alone: pd.DataFrame | None = None,
-    over: tuple[str, ...] = ("P-SVDD", "DW-SVDD", "GL-SVDD"),
+    rows: pd.DataFrame, over: tuple[str, ...] = ("P-SVDD", "DW-SVDD", "GL-SVDD")
 ) -> Finding:
-    """lp against the weighted methods, each with forty cells over the same shares.
-
-    With ``alone`` the facts say too what permuted weights do (``weights_alone``).
-    """
+    """lp against the weighted methods, each with forty cells over the same shares."""
     found = {name: comparison_of(rows, LP, f"{name}, 40 cells") for name in over}
     above = [name for name, difference in found.items() if difference.low > 0]
     facts = {"each": "; ".join(f"{method_label(n)} {weighed(d)}" for n, d in found.items())}
-    if alone is not None:
-        facts |= weights_alone(alone).facts
     return Finding(graded(len(above) == len(over), bool(above)), facts)
 
 
@@ -271,7 +217,6 @@ def relabelling(rows: pd.DataFrame, paths: pd.DataFrame | None = None) -> Findin
     left = compare_over_sets(own.groupby("dataset", sort=False)["left"].mean())
     unlike = own[own["correlation"] < SAME_RANKING]
     left_unlike = compare_over_sets(unlike.groupby("dataset", sort=False)["left"].mean())
-    apart = own.groupby("dataset")["size"].mean().nlargest(3)
     cells = {cell: compare_over_sets(part.groupby("dataset")["left"].mean())
              for cell, part in own.groupby(["p", "c"])}  # fmt: skip
     top = max(cells, key=lambda cell: cells[cell].mean)
@@ -284,11 +229,8 @@ def relabelling(rows: pd.DataFrame, paths: pd.DataFrame | None = None) -> Findin
         "best_left": worded(cells[top]),
         "share": 100 * relabels.mean(),
         "pairs": len(pairs),
-        "correlation": float(own["correlation"].median()),
-        "low": float(own["correlation"].quantile(0.05)),
         "control": float(control["size"].mean()),
         "left": weighed(left),
-        "most": [f"{set_label(name)} {value:.1f}" for name, value in apart.items()],
     }
     if paths is not None:
         curve = one_curve(paths).facts
@@ -297,12 +239,3 @@ def relabelling(rows: pd.DataFrame, paths: pd.DataFrame | None = None) -> Findin
         return Finding("not reproduced", facts)
     best = max(by_exponent, key=lambda found: found.mean)
     return Finding("holds" if best.low > MARGIN else "holds partly", facts)
-
-
-@finding("interval_coverage")
-def coverage(rows: pd.DataFrame, level: float = 95.0) -> Finding:
-    """How often three intervals over clusters cover the mean, on the profiles of twenty sets."""
-    part = rows[rows["level"] == level]
-    means = part[["percentile", "student", "calibrated"]].mean()
-    facts = {"worst": float(part["calibrated"].min())}
-    return Finding("", facts | {name: float(value) for name, value in means.items()})

@@ -11,7 +11,6 @@ from replication.findings import Finding, finding, graded
 from replication.layout import in_order, set_label
 from replication.results import read_record, results_folder
 from replication.statistics import cluster_interval
-from replication.studies.fuzz import HOSTILE
 from replication.studies.general_solvers import estimate, selections
 from replication.wording import signed
 
@@ -19,13 +18,13 @@ SOLVED_GAP = 1e-6
 FUZZ_COLUMNS = {
     "kernel": "kernel",
     "negatives": "negatives",
+    "ordinary": "ordinary",
     "solutions": "solutions",
     "optimal": "optimal",
     "radius_zero": "R² = 0",
     "not_converged": "not converged",
     "exceptions": "exceptions",
     "wrong": "wrong",
-    "in_features": "centre in coordinates",
     "judged_exactly": "judged with 60 digits",
     "largest_gap": "largest gap",
 }
@@ -123,7 +122,7 @@ def fuzz(counts: pd.DataFrame) -> Finding:
     """The counts of ``make fuzz``: random problems, judged by 60-digit arithmetic."""
     record = read_record(results_folder() / "fuzz.csv")
     total = counts.sum(numeric_only=True)
-    kinds = counts.groupby(counts["kernel"].isin(HOSTILE))[["not_converged", "solutions"]].sum()
+    kinds = counts.groupby("ordinary")[["not_converged", "solutions"]].sum()
     stopped = 100.0 * kinds["not_converged"] / kinds["solutions"]
     facts = {
         "problems": int(record["signature"]["problems"]) if record else 0,
@@ -132,10 +131,12 @@ def fuzz(counts: pd.DataFrame) -> Finding:
         "wrong": int(total["wrong"]),
         "stopped": int(total["not_converged"]),
         "stopped_share": 100.0 * total["not_converged"] / total["solutions"],
-        "stopped_ordinary": stopped.get(False, 0.0),
-        "stopped_hostile": stopped.get(True, 0.0),
+        "ordinary": int(kinds["solutions"].get(True, 0)),
+        "stopped_ordinary": stopped.get(True, 0.0),
+        "stopped_hostile": stopped.get(False, 0.0),
         "silent": int(total["unwarned"]),
     }
     table = counts[list(FUZZ_COLUMNS)].rename(columns=FUZZ_COLUMNS).set_index("kernel")
     table["negatives"] = table["negatives"].map({True: "in all", False: "none"})
+    table["ordinary"] = table["ordinary"].map({True: "yes", False: "no"})
     return Finding("", facts, table)

@@ -1,7 +1,7 @@
 """Hundreds of other tables: what p, the choice of width and a promised rate are worth there.
 
-Tables: ``tables_*`` and ``duplicates``; rules in ``studies/plans/tables.md`` and ``duplicates.md``.
-Design tables choose, judged tables decide.
+Tables: ``tables_exponents``, ``tables_contest``, ``tables_rates``; rules in
+``studies/plans/tables.md``. Design tables choose, judged tables decide.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from replication.evidence import MARGIN, as_table, compare_over_sets, weighed
 from replication.figures import GREY, Draw, exponent_colour, interval_figure, panels
 from replication.findings import Finding, finding
 from replication.findings.same_rule import said
-from replication.findings.tilt import leaving_mean, one_curve
 from replication.statistics import calibrated_quantile, cluster_interval, cluster_of, ratio_error
 from replication.wording import worded
 
@@ -29,7 +28,7 @@ OWN, DEFAULT = "LpSVDDCV", "LpSVDD()"
 OTHERS = ("1", "1.2", "5", "20", "mean")
 THRESHOLDS = (0.0, 0.5, 1.0, 2.0, 3.0, 5.0)
 CHOSEN, SHARE = "chosen", 0.1
-LEAST_GAIN, LEAST_SAVED, MOST_LOST = 0.1, 0.25, 0.5  # rules 8 and 10 of the plan
+LEAST_GAIN, LEAST_SAVED = 0.1, 0.25  # rule 8 of the plan
 PROPERTIES = ("features", "rows", "few_values", "copies", "outside")
 COLLECTIONS = ("oddbench", "ovrbench")
 
@@ -120,37 +119,6 @@ def tables_p(rows: pd.DataFrame) -> Finding:
         facts[f"rank_{name}"] = float(head[f"rank_{p}"].median())
         facts[f"scale_{name}"] = worded(compare_over_sets(beside_two(at(judged, "scale"))[p]))
     return Finding("", facts, table, draw_dots(exponents))
-
-
-@finding("tables_exponents", "tables_again")
-def tables_far(rows: pd.DataFrame, again: pd.DataFrame) -> Finding:
-    """Rule 4: differences of two points that are half a point with the same sign on other rows.
-
-    The table says what these tables are like, with the farthest exponent on all three draws.
-    """
-    head = at(of_part(rows))
-    first = beside_two(head).drop(columns="mean")
-    new = again[(again["width"] == CHOSEN) & (again["share"] == SHARE)]
-    others = [beside_two(part.set_index("dataset"))[first.columns]
-              for _, part in new.groupby("trial")]  # fmt: skip
-    first = first.loc[others[0].index]
-    real = first.abs() >= 2.0
-    for one in others:
-        real &= (np.sign(one) == np.sign(first)) & (one.abs() >= MARGIN)
-    names = list(real.index[real.any(axis=1)])
-    like = head.loc[first.index, ["features", "anomalies", "copies", "auc_2"]]
-    facts = {"far": len(first), "real": len(names),
-             "names": [name.split("__")[1] for name in names],
-             "columns": int(like.loc[names, "features"].max()) if names else 0,
-             "copied": int((like.loc[names, "copies"] > 0.5).sum())}  # fmt: skip
-    p = first.abs().idxmax(axis=1)
-    table = like.assign(copies=100 * like["copies"], p=p.astype(float))
-    for k, one in enumerate((first, *others)):
-        table[f"draw {k + 1}"] = [one.loc[name, p[name]] for name in first.index]
-    table["there again"] = ["yes" if name in names else "no" for name in first.index]
-    table = table.rename(columns={"features": "columns", "copies": "copies, %",
-                                  "auc_2": "AUC of p = 2", "p": "farthest p"})  # fmt: skip
-    return Finding("", facts, table.rename(index=lambda name: name.split("__")[1][:24]))
 
 
 def confirmed(rows: pd.DataFrame) -> list[str]:
@@ -396,88 +364,3 @@ def draw_rates(rows: pd.DataFrame) -> Draw:
         return figure
 
     return draw
-
-
-@finding("tables_contaminated")
-def tables_dirty(rows: pd.DataFrame) -> Finding:
-    """AUC lost with anomalies among the training rows, and the one remedy that is judged."""
-    remedies = [m for m in dict.fromkeys(rows["method"]) if m.startswith(f"{OWN},")] + [DEFAULT]
-
-    def means(part: str) -> pd.DataFrame:
-        return of_part(rows, part).pivot_table(
-            index=["dataset", "contaminated"], columns="method", values="auc"
-        )
-
-    design = means("design").xs(10, level="contaminated").mean()
-    remedy = str(design[remedies].idxmax())
-    table = means("judged")
-    clean, some, dirty = (table.xs(k, level="contaminated") for k in (0, 5, 10))
-    lost = {m: compare_over_sets(clean[m] - dirty[m]) for m in clean}
-    gain, price = compare_over_sets(dirty[remedy] - dirty[OWN]), (clean[OWN] - clean[remedy]).mean()
-    shown = pd.DataFrame({"0 %": clean.mean(), "5 %": some.mean(), "10 %": dirty.mean(),
-                          "lost": {m: one.mean for m, one in lost.items()}})  # fmt: skip
-    facts = {
-        "tables": len(clean),
-        "lost": worded(lost[OWN]),
-        "lost_default": worded(lost[DEFAULT]),
-        "lost_forest": worded(lost["isolation forest"]),
-        "lost_more": worded(compare_over_sets(clean[OWN] - dirty[OWN] - clean[DEFAULT]
-                                              + dirty[DEFAULT])),
-        "best_dirty": str(dirty.drop(columns=remedies[:-1]).mean().idxmax()),
-        "own_dirty": float(dirty[OWN].mean()),
-        "remedy": remedy,
-        "remedy_gain": worded(gain),
-        "remedy_price": float(price),
-        "helps": bool(gain.low > 0.0 and price < MOST_LOST),
-        "least_lost": min(lost, key=lambda m: lost[m].mean),
-    }  # fmt: skip
-    return Finding("", facts, shown.sort_values("10 %", ascending=False))
-
-
-# -- paths at equal tilt, and rows on both sides of a split ----------------------------------------
-
-
-@finding("tables_tilt")
-def tables_tilt(rows: pd.DataFrame) -> Finding:
-    """Rules 1 to 4 of ``tilt.md`` on tables."""
-    near = leaving_mean(rows)
-    ends = rows.assign(c=np.nan)
-    curve = one_curve(ends)
-    keep = ("sets", "on", "off", "span")
-    facts = {key: curve.facts[key] for key in keep}
-    facts |= {k: v for k, v in curve.facts.items() if k.startswith(("size_", "left_", "corr"))}
-    told = ("described", "order", "of_bound", "pairs", "failed", "reach_failed", "reach")
-    facts |= {f"near_{k}": near.facts[k] for k in told}
-    models = rows.groupby("p").size()
-    facts["missing"] = int((models[2.0] - models.drop(2.0)).sum())
-    return Finding("", facts, curve.table)
-
-
-@finding("duplicates")
-def duplicates(rows: pd.DataFrame) -> Finding:
-    """What drawing with replacement before a split, and copies that were there, do to an AUC."""
-    ways = {w: part.groupby(["dataset", "method"], sort=False)["auc"].mean().unstack()
-            for w, part in rows.groupby("way", sort=False)}  # fmt: skip
-    plain, without, drawn = (
-        ways[w] for w in ("as they are", "without shared rows", "drawn with replacement")
-    )
-    small, large = drawn.index, [n for n in without.index if n not in drawn.index]
-    rises = {m: compare_over_sets(drawn[m] - plain.loc[small, m]) for m in drawn}
-    shared = rows.groupby(["way", "dataset"])["shared"].mean()
-    facts = {
-        "sets": len(small),
-        "others": len(large),
-        "shared": float(shared["drawn with replacement"].mean()),
-        "shared_before": float(shared["as they are"][small].mean()),
-        "inflated": [m for m, one in rises.items() if one.low > 0.0],
-        "leader": str(plain.loc[small].mean().idxmax()),
-        "leader_drawn": str(drawn.mean().idxmax()),
-        "copies": worded(cluster_interval((plain - without).loc[large, OWN])),
-    }
-    keys = {"own": OWN, "nn1": "1 nearest neighbour", "nn5": "5 nearest neighbours",
-            "svm": "OneClassSVM()", "default": DEFAULT, "forest": "isolation forest"}  # fmt: skip
-    for key, m in keys.items():
-        facts[f"rise_{key}"] = worded(rises[m])
-        facts[f"before_{key}"], facts[f"after_{key}"] = plain.loc[small, m].mean(), drawn[m].mean()
-    table = pd.DataFrame({"as they are": plain.loc[small].mean(), "drawn": drawn.mean()})
-    return Finding("", facts, table.sort_values("drawn", ascending=False))

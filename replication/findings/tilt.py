@@ -60,7 +60,6 @@ def one_curve(rows: pd.DataFrame) -> Finding:
         difference = compare_over_sets(part.groupby("dataset", sort=False)["difference"].mean())
         by_exponent[p] = _summary(part, difference)
     table = pd.DataFrame(by_exponent).T.rename_axis("p")
-    off = others.assign(size=others["difference"].abs()).groupby(["p", "dataset"])["size"].mean()
     two = rows[((rows["kind"] == "matched") & (rows["p"] == 2.0)) | (rows["kind"] == "end")]
     span = two.groupby(SPLIT)["auc"].agg(np.ptp).groupby("dataset").mean()
     paper = rows[rows["kind"] == "paper"].assign(way=way(rows))
@@ -74,17 +73,13 @@ def one_curve(rows: pd.DataFrame) -> Finding:
         "open": [fraction(p) for p in near],
         "off": [fraction(p) for p in by_exponent if p not in (*on, *near)],
         "span": float(span.mean()),
-        "farthest": set_label(off[1.0].idxmax()),
-        "farthest_size": float(off[1.0].max()),
         "at_mean": 100 * float((cells["way"] < 0.1).mean()),
-        "at_hard": 100 * float((cells["way"] > 0.95).mean()),
         "l1_at_hard": 100 * float((paper[paper["p"] == 1.0]["way"] > 0.95).mean()),
         "l1_no_mean": int((least > 0.1).sum()),
-        "l1_only_hard": int((least > 0.95).sum()),
     }
     for p, row in by_exponent.items():
         name = fraction(p).replace("/", "_")
-        for fact in ("size", "correlation", "left", "middle"):
+        for fact in ("size", "left"):
             facts[f"{fact}_{name}"] = row[fact]
     return Finding("", facts, table.drop(columns=["left"]), draw_curves(rows))
 
@@ -161,14 +156,9 @@ def _draw_set(ax: Axes, rows: pd.DataFrame) -> None:
 def leaving_mean(rows: pd.DataFrame) -> Finding:
     """Distances of centres near the kernel mean, measured and predicted (rules 1, 2 and 4)."""
     others = matched(rows)
-    smooth = others[others["p"] > 1.0].assign(
-        ratio=lambda t: t["distance"] / t["predicted"],
-        of_bound=lambda t: t["distance"] / t["bound"],
-    )
+    smooth = others[others["p"] > 1.0].assign(ratio=lambda t: t["distance"] / t["predicted"])
     near = smooth[smooth["share"] == PREDICTED_AT]
-    by_pair = near.groupby(["dataset", "p"])[["ratio", "reach"]].median()
-    pairs, reach = by_pair["ratio"], by_pair["reach"]
-    described = pairs.between(0.5, 2.0)
+    pairs = near.groupby(["dataset", "p"])["ratio"].median()
     first = others[others["share"] == PREDICTED_AT].pivot_table(
         index=SPLIT, columns="p", values="distance"
     )
@@ -177,16 +167,12 @@ def leaving_mean(rows: pd.DataFrame) -> Finding:
     distance = others.pivot_table(index="p", columns="share", values="distance", aggfunc="median")
     facts = {
         "pairs": len(pairs),
-        "described": 100 * float(described.mean()),
-        "failed": int((~described).sum()),
-        "reach_failed": float(reach[~described].median()),
-        "reach": float(reach[described].median()),
+        "described": 100 * float(pairs.between(0.5, 2.0).mean()),
         "least": float(pairs.min()),
         "most": float(pairs.max()),
         "order": 100 * float(order.mean()),
         "splits": len(order),
         "of_bound": float((others["distance"] / others["bound"]).max()),
-        "tight": float((others["distance"] / others["bound"])[others["share"] >= 0.3].median()),
         "largest_5": 100 * float(distance.loc[5.0].max()),
         "largest_20": 100 * float(distance.loc[20.0].max()),
     }

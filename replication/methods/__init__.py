@@ -29,10 +29,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from lpsvdd.weights import sample_weights
 from replication.methods import paths
 from replication.methods.paths import Params, ScoredCell, SplitKernels
 from replication.paper import COSTS, EXPONENTS
+from replication.weights import sample_weights
 
 __all__ = [
     "METHODS", "WEIGHTINGS", "Method", "ScoredCell", "SplitKernels", "grid", "kernel_weights",

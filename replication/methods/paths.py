@@ -18,11 +18,11 @@ import numpy as np
 from scipy.linalg import eigh
 from sklearn.svm import SVC
 
-from lpsvdd.baselines.gaussian_process import Spectrum, normality
-from lpsvdd.baselines.knfst import null_space
-from lpsvdd.baselines.kpca import Components
 from lpsvdd.kernels import squared_distances
 from lpsvdd.solver import Solution, solve_path
+from replication.baselines.gaussian_process import Spectrum, normality
+from replication.baselines.knfst import null_space
+from replication.baselines.kpca import Components
 from replication.protocol import CERTIFIED_RESOLUTION, RESOLUTION
 
 Params = dict[str, Any]

@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.svm import OneClassSVM
 
 from lpsvdd import LpSVDD
-from lpsvdd.solver import Solution, solve_path
+from lpsvdd.solver import Problem, Solution, solve
 from lpsvdd.surface import surface_at
 from replication.methods import METHODS, WEIGHTINGS, SplitKernels, kernel_weights
 from replication.methods.paths import distance_scores
@@ -33,8 +33,10 @@ DECIDERS = ("lp-SVDD", *FIXED, *WEIGHTINGS)
 """Methods of the first table whose model has a radius."""
 
 
-def solved_again(kernels: SplitKernels, name: str, cell: JudgedCell) -> tuple[Solution, np.ndarray]:
-    """The solution of a chosen cell, and its multipliers of all training rows."""
+def solved_again(
+    kernels: SplitKernels, name: str, cell: JudgedCell
+) -> tuple[np.ndarray, Problem, Solution]:
+    """The training rows with weight, the problem of a chosen cell on them, and its solution."""
     params: dict[str, Any] = dict(cell.params)
     cost, p = params.pop("C"), params.pop("p", FIXED.get(name, 1.0))
     weights = np.ones(len(kernels.y))
@@ -42,10 +44,8 @@ def solved_again(kernels: SplitKernels, name: str, cell: JudgedCell) -> tuple[So
         weights = kernel_weights(WEIGHTINGS[name], kernels, **params)
     kept = np.flatnonzero(weights > 0.0)
     K = kernels.K[np.ix_(kept, kept)]
-    found = solve_path(K, ps=[p], cs=[cost], sample_weight=weights[kept])[0]
-    alpha = np.zeros(len(kernels.y))
-    alpha[kept] = found.alpha
-    return found, alpha
+    problem = Problem(K, p=p, c=cost * weights[kept])
+    return kept, problem, solve(K, p=p, c=problem.cost)
 
 
 def rates(distances: np.ndarray, surface: float, y: np.ndarray) -> tuple[float, float]:
@@ -57,13 +57,15 @@ def rates(distances: np.ndarray, surface: float, y: np.ndarray) -> tuple[float, 
 def row_of(name: str, trial: Trial, cell: JudgedCell) -> Row:
     """Radius, shares of the training rows, and what two surfaces decide on the test rows."""
     kernels, m = trial.kernels, len(trial.y_validation)
-    found, alpha = solved_again(kernels, name, cell)
+    kept, problem, found = solved_again(kernels, name, cell)
+    alpha = np.zeros(len(kernels.y))
+    alpha[kept] = found.alpha
     d_test = -distance_scores(kernels, alpha[:, None])[m:, 0]
     d = kernels.diag - 2.0 * kernels.K @ alpha + alpha @ kernels.K @ alpha
     rows = np.flatnonzero(alpha)
     calibrated = surface_at(
-        d, alpha, SHARE, p=found.p,
-        slack=np.maximum(d - found.radius_sq, 0.0), kernel_of_support=kernels.K[np.ix_(rows, rows)],
+        problem, found.alpha, found.distances, found.slack, SHARE,
+        kernel_of_support=kernels.K[np.ix_(rows, rows)],
     )  # fmt: skip
     outside, support = outside_and_support(d, found.radius_sq, alpha)
     reject, accept = rates(d_test, found.radius_sq, trial.y_test)

@@ -10,8 +10,8 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 
 from lpsvdd import LpSVDD
-from lpsvdd.datasets import load
-from lpsvdd.preprocessing import preprocessor
+from replication.datasets import load
+from replication.preprocessing import preprocessor
 from replication.protocol import Task
 from replication.store import Row
 from replication.studies.study import study

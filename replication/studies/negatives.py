@@ -7,7 +7,7 @@ r"""Labelled negatives: do they carry weight, and what would (H3)?
   paper's grid and on wider cost grids, lp without them, a variant with another equality, the
   difference of kernel means, and a two-class SVM.
 
-The variant, labelled "sum alpha = 1", is a different problem from the paper's Eq. (15):
+The variant, labelled "sum alpha = 1", is a different problem from the paper's Eq. (16):
 
     max  sum_i y_i alpha_i K_ii - (y*alpha)'K(y*alpha) - sum_i A_i alpha_i^q,
     alpha >= 0,  1'alpha = 1        instead of        y'alpha = 1.

@@ -7,7 +7,7 @@ r"""The paper's problem read in three ways, on the same splits and the paper's g
   (Chang, Lee and Lin 2013 study p = 1 and 2 under this rule).
 * "half cost": the joint form as printed, which is the free problem with half of every cost.
 
-``solve(..., radius="nonnegative")`` gives the centre of the second branch once per p: it does not
+``solve_nonnegative`` gives the centre of the second branch once per p: it does not
 depend on c, and it is the solution wherever c p sum_pos d_i^(p-1) <= 1.
 """
 
@@ -18,9 +18,10 @@ from functools import partial
 
 import numpy as np
 
-from lpsvdd.solver import solve, solve_path
+from lpsvdd.solver import solve_path
 from replication.methods import METHODS, WEIGHTINGS, ScoredCell, SplitKernels, kernel_weights
 from replication.methods.paths import centre_cell
+from replication.nonnegative import solve_nonnegative
 from replication.paper import COSTS, EXPONENTS
 from replication.protocol import Task
 from replication.store import Row
@@ -38,10 +39,10 @@ def zero_branch(kernels: SplitKernels, p: float) -> tuple[np.ndarray, float]:
     """Coefficients of the centre with R^2 = 0, and p sum_pos d_i^(p-1) there."""
     positive = np.flatnonzero(kernels.y > 0)
     K = kernels.K[np.ix_(positive, positive)]
-    found = solve(K, p=p, c=SMALL_COST, radius="nonnegative")
+    found = solve_nonnegative(K, p=p, c=SMALL_COST)
     beta = np.zeros(len(kernels.y))
     beta[positive] = found.alpha
-    return beta, p * float(np.sum(found.slack ** (p - 1.0)))
+    return beta, p * float(np.sum(found.distances ** (p - 1.0)))
 
 
 def readings(kernels: SplitKernels, ps: Sequence[float], factor: float = 1.0) -> Readings:

@@ -5,11 +5,8 @@ has at most 300 distinct training rows and at most 500 test rows of each kind, n
 in training; standardised with the training rows.
 
     tables_exponents     AUC and ranking of every p at three widths and three shares
-    tables_again         the same on other rows, where p made two points
     tables_contest       every detector, and LpSVDD at every width with what chooses it
     tables_rates         share of new normal rows rejected where 5 or 10 % are wanted
-    tables_contaminated  AUC with anomalies among the training rows, and remedies
-    tables_tilt          p-paths at equal tilt, the job of ``tilt`` on tables
 """
 
 from __future__ import annotations
@@ -19,7 +16,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -29,43 +25,36 @@ from sklearn.neighbors import KernelDensity, LocalOutlierFactor, NearestNeighbor
 from sklearn.svm import OneClassSVM
 
 from lpsvdd import ConformalDetector, LpSVDD, LpSVDDCV
-from lpsvdd.baselines import KernelMean
-from lpsvdd.kernels import half_mean_distance, kernel_matrix, rbf_gamma, resolve_gamma
-from lpsvdd.preprocessing import shared_rows
+from lpsvdd.kernels import kernel_matrix, resolve_gamma
 from lpsvdd.selection import CRITERIA, KINDS, Fold
 from lpsvdd.selection._folds import FoldModel, likelihood
 from lpsvdd.selection._folds import auc as share_above
 from lpsvdd.selection._search import WIDTHS
 from replication import table_sets
+from replication.baselines import KernelMean
+from replication.preprocessing import shared_rows
 from replication.protocol import auc, trial_seed
-from replication.results import read
+from replication.share import solve_share
 from replication.store import Row
 from replication.studies.study import Named, study
-from replication.studies.tilt import PARAMETERS as TILT_PARAMETERS
-from replication.studies.tilt import matched_rows
 
 SEED = 25
-MOST_TRAIN, MOST_TEST, TILT_TRAIN = 300, 500, 150
+MOST_TRAIN, MOST_TEST = 300, 500
 EXPONENTS, SHARES = (1.0, 1.2, 2.0, 5.0, 20.0), (0.05, 0.1, 0.3)
 RULES = ("quarter-mean-distance", "scale")
 NEIGHBOURS, SHARE = (1, 2, 3, 5, 10, 20), 0.1
 CRITERION = CRITERIA["artificial-outliers"]
 LEVELS = (0.05, 0.1)
-CONTAMINATION = (0, 5, 10)  # per cent of the training rows
-RESERVED = 50  # anomalies that are never tested where some contaminate
-CONTAMINATED_TABLES, TILT_TABLES = (60, 100), 100
 DESIGN, JUDGED = table_sets.names("design"), table_sets.names("judged")
 SIZES = {"seed": SEED, "most_train": MOST_TRAIN, "most_test": MOST_TEST}
 
 
 @dataclass(frozen=True)
 class TableTask(Named):
-    """One draw of a table, with a share of anomalies (per cent) among the training rows."""
+    """One draw of a table."""
 
     dataset: str
     trial: int = 0
-    contaminated: int = -1
-    """-1: clean, and every anomaly may be tested."""
 
 
 @dataclass(frozen=True)
@@ -83,30 +72,24 @@ def tasks(names: list[str], trials: int) -> list[TableTask]:
     return [TableTask(name, trial) for trial in range(trials) for name in names]
 
 
-def contaminated_tasks(names: list[str], trials: int) -> list[TableTask]:
-    """Every draw with every share of anomalies."""
-    return [TableTask(t.dataset, t.trial, k) for t in tasks(names, trials) for k in CONTAMINATION]
-
-
-def enough(names: tuple[str, ...], column: str, least: int) -> tuple[str, ...]:
-    """Tables with at least so many rows or anomalies."""
-    return tuple(name for name in names if table_sets.records()[column][name] >= least)
-
-
-def draw(task: TableTask, most_train: int = MOST_TRAIN) -> Split:
+def draw(task: TableTask) -> Split:
     """The rows of a task, normal rows first."""
     train, test, anomaly = table_sets.load(task.dataset)
     rng = np.random.default_rng([SEED, trial_seed(task.dataset, task.trial)])
-    X = rng.permutation(np.unique(train, axis=0))[:most_train]
+    X = rng.permutation(np.unique(train, axis=0))[:MOST_TRAIN]
     new = ~shared_rows(train, test)
     normal, foreign = (test[rng.permutation(np.flatnonzero(new & y))] for y in (~anomaly, anomaly))
-    if task.contaminated >= 0:
-        some = round(task.contaminated * len(X) / 100)
-        X = np.vstack([X[some:], foreign[:RESERVED][:some]])
-        foreign = foreign[RESERVED:]
     parts = normal[:MOST_TEST], foreign[:MOST_TEST]
     y = np.repeat([1, -1], [len(part) for part in parts])
     return standardised(X, np.vstack(parts), y)
+
+
+def as_they_come(task: TableTask) -> tuple[Split, np.ndarray]:
+    """The rows of a task for rates, copies and all, and which test rows are anomalies."""
+    train, test, anomaly = table_sets.load(task.dataset)
+    rng = np.random.default_rng([SEED, trial_seed(task.dataset, task.trial)])
+    X = rng.permutation(train)[:MOST_TRAIN]
+    return standardised(X, test, np.where(anomaly, -1, 1)), anomaly
 
 
 def standardised(X: np.ndarray, test: np.ndarray, y: np.ndarray) -> Split:
@@ -208,14 +191,11 @@ def tables_exponents(task: TableTask) -> list[Row]:
     widths = {rule: resolve_gamma(rule, data.train) for rule in RULES} | {"chosen": chosen}
     head, rows = properties(task, data), []
     for width, gamma in widths.items():
+        K, Kz = (kernel_matrix(rows, data.train, gamma=gamma) for rows in (data.train, data.test))
         mean = KernelMean(gamma=gamma).fit(data.train).score_samples(data.test)
         for share in SHARES:
-            scores = {
-                f"{p:g}": fitted(LpSVDD(p=p, nu=share, gamma=gamma), data.train)[0].score_samples(
-                    data.test
-                )
-                for p in EXPONENTS
-            } | {"mean": mean}
+            balls = {f"{p:g}": solve_share(K, p=p, nu=share).solution for p in EXPONENTS}
+            scores = {name: Kz @ ball.centre for name, ball in balls.items()} | {"mean": mean}
             found = {name: aucs(one, data.y) for name, one in scores.items()}
             ranks = {name: rankdata(one) for name, one in scores.items()}
             row = head | {"width": width, "share": share, "gain": label_gain(found)}
@@ -227,29 +207,6 @@ def tables_exponents(task: TableTask) -> list[Row]:
             }
             rows.append(row)
     return rows
-
-
-def far_tasks(names: list[str], trials: int) -> list[TableTask]:
-    """Other draws of the tables on which some p is two points or more from p = 2 (rule 4)."""
-    table_sets.folder()
-    rows = read("tables_exponents")
-    head = rows[(rows["width"] == "chosen") & (rows["share"] == SHARE)].set_index("dataset")
-    far = [
-        name
-        for name in names
-        if any(abs(head[f"auc_{p:g}"][name] - head["auc_2"][name]) >= 2.0 for p in EXPONENTS)
-    ]
-    return [TableTask(name, 1 + trial) for name in far for trial in range(trials)]
-
-
-study(
-    "Is a large difference between exponents there on other rows of the table?",
-    name="tables_again",
-    tasks=far_tasks,
-    names=JUDGED,
-    trials=2,
-    parameters=SIZES | {"p": EXPONENTS, "shares": SHARES, "rules": RULES},
-)(tables_exponents)
 
 
 def label_gain(found: Mapping[str, Row]) -> float:
@@ -367,7 +324,7 @@ def defaults(seed: int) -> dict[str, Any]:
     }
 
 
-# -- question 3: the promise, and anomalies among the training rows --------------------------------
+# -- question 3: the promise ----------------------------------------------------------------------
 
 
 @study(
@@ -380,10 +337,7 @@ def tables_rates(task: TableTask) -> list[Row]:
 
     Rows are drawn as they come: without copies in training, new rows would be rarer than old ones.
     """
-    train, test, anomaly = table_sets.load(task.dataset)
-    rng = np.random.default_rng([SEED, trial_seed(task.dataset, task.trial)])
-    X = rng.permutation(train)[:MOST_TRAIN]
-    data = standardised(X, test, np.where(anomaly, -1, 1))
+    data, anomaly = as_they_come(task)
     search = fitted(LpSVDDCV(random_state=task.trial), data.train)[0]
     gamma = search.best_params_["gamma"]
     conformal = {
@@ -418,67 +372,3 @@ def tables_rates(task: TableTask) -> list[Row]:
             where = {"dataset": task.dataset, "trial": task.trial, "method": name, "level": level}
             rows.append(where | {key: round(100 * float(v), 2) for key, v in shares.items()})
     return rows
-
-
-def trimmed(X: np.ndarray, judge: Any) -> np.ndarray:
-    """The rows without the tenth that a detector scores lowest."""
-    scores = fitted(judge, X)[0].score_samples(X)
-    return X[scores > np.sort(scores)[round(0.1 * len(X)) - 1]]
-
-
-@study(
-    "What do anomalies among the training rows cost, and what helps?",
-    tasks=contaminated_tasks,
-    names=enough(DESIGN, "anomalies", 70)[: CONTAMINATED_TABLES[0]]
-    + enough(JUDGED, "anomalies", 70)[: CONTAMINATED_TABLES[1]],
-    trials=1,
-    parameters=SIZES | {"contamination": CONTAMINATION, "reserved": RESERVED},
-)  # fmt: skip
-def tables_contaminated(task: TableTask) -> list[Row]:
-    """One row a detector; LpSVDDCV after two ways to leave rows out, and with a larger share."""
-    data = draw(task)
-    X, seed = data.train, task.trial
-    search, folds, _ = searched(X, seed)
-    gammas = [one["gamma"] for one in search.cv_results_["params"]]
-    models = {"LpSVDDCV": search, "LpSVDD()": fitted(LpSVDD(), X)[0]}
-    judges = {"scale": LpSVDD(gamma="scale"), "forest": IsolationForest(random_state=seed)}
-    for name, judge in judges.items():
-        rest = trimmed(X, judge)
-        models[f"LpSVDDCV, trimmed by {name}"] = fitted(LpSVDDCV(random_state=seed), rest)[0]
-        models[f"LpSVDD(), trimmed by {name}"] = fitted(LpSVDD(), rest)[0]
-    wide = LpSVDDCV(nus=[0.3], random_state=seed)
-    models["LpSVDDCV, share 0.3"] = fitted(wide, X)[0]
-    for name, (make, values) in families(gammas).items():
-        models[name] = make(best(make, values, folds)).fit(X)
-    models |= {name: fitted(one, X)[0] for name, one in defaults(seed).items()}
-    where = {"dataset": task.dataset, "trial": seed, "contaminated": task.contaminated}
-    return [
-        where | {"method": name, "auc": round(auc(model.score_samples(data.test), data.y), 3)}
-        for name, model in models.items()
-    ]
-
-
-# -- paths at equal tilt ---------------------------------------------------------------------------
-
-
-@study(
-    "Are the paths of all p one curve at equal tilt on tables too?",
-    tasks=tasks, names=enough(JUDGED, "rows", TILT_TRAIN)[:TILT_TABLES], trials=1,
-    parameters=SIZES | TILT_PARAMETERS | {"most_train": TILT_TRAIN, "grid": ()},
-)  # fmt: skip
-def tables_tilt(task: TableTask) -> list[Row]:
-    """Exponents matched with p = 2 at equal tilt, at half of the mean distance."""
-    data = draw(task, TILT_TRAIN)
-    gamma = rbf_gamma(half_mean_distance(data.train))
-    K = kernel_matrix(data.train, gamma=gamma)
-    cross = kernel_matrix(data.test, data.train, gamma=gamma)
-
-    def judged(found: Any) -> SimpleNamespace:
-        scores = cross @ found.alpha  # ranks as minus the distance does: k(z, z) is constant
-        return SimpleNamespace(scores=scores, auc=round(auc(scores, data.y), 4))
-
-    head = {"dataset": task.dataset, "trial": task.trial, "n": len(K)}
-    return [
-        head | row | {"tilt": float(f"{row['tilt']:.6g}")}
-        for row in matched_rows(SimpleNamespace(K=K), judged, 0)
-    ]

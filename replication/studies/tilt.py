@@ -131,7 +131,7 @@ class Path:
         """The solution at a price of the tilt."""
         cost = math.exp(log_cost(self.p, self.n, log_price))
         problem = self.problem.at(p=self.p, c=cost)
-        limits = {"tol": TOLERANCE, "max_iter": MAX_ITER, "polish": 2}
+        limits = {"tol": TOLERANCE, "max_iter": MAX_ITER}
         found = solve_problem(problem, self.last, cost, **limits)
         self.last = found.alpha
         return shared(self.K, found)

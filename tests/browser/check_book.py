@@ -5,7 +5,7 @@
 A page fails on: a console error or exception, a failed request, a request that leaves the book, TeX
 that was not rendered, a warning or traceback in the output of a cell, an image that did not load or
 has no alternative text, a link to a file or anchor that does not exist, sideways overflow on a 390
-px screen, more than 1.5 MB in all files of a page; and on what only a reader sees (``reading``): a
+px screen, more than 2.5 MB in all files of a page; and on what only a reader sees (``reading``): a
 macro unknown to MathJax, a formula (a displayed one on a desk, one in a line of text on a phone
 too) or table wider than its column, a line of code cut off on a desk, a sentence as only a template
 writes it ("on 1 data sets"), faint text or hairline captions in either theme, letters of a figure
@@ -37,7 +37,7 @@ HERE = Path(__file__).parent
 PAGE_CHECK = (HERE / "page.js").read_text()
 OVERFLOW_CHECK = (HERE / "overflow.js").read_text()
 PHONE, DESKTOP = (390, 844), (1280, 900)
-HEAVIEST = 1_500_000
+HEAVIEST = 2_500_000
 """Bytes of a page with all that it loads."""
 TABS = min(4, max(2, os.cpu_count() or 1))
 """Pages that are open at the same time, each in a window of its own."""

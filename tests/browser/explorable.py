@@ -20,8 +20,8 @@ from sklearn.preprocessing import StandardScaler
 from lpsvdd import LpSVDD, solve
 from lpsvdd.explain import explain
 from lpsvdd.kernels import half_mean_distance, kernel_matrix, rbf_gamma
-from lpsvdd.solver.cost import solve_share
-from lpsvdd.surface import surface_at
+from lpsvdd.surface import leave_one_out, upper_quantile
+from replication.share import solve_share
 
 Problem = tuple[str, str]
 FIGURE = "document.querySelector('figure.explorable')"
@@ -190,10 +190,12 @@ async def table(page: Any) -> list[Problem]:
     model = LpSVDD(p=2.0, C=found["c"], gamma=gamma).fit(Z)
     K = kernel_matrix(Z, gamma=gamma)
     support = np.flatnonzero(model.alpha_)
-    level = surface_at(
-        -model.score_samples(Z), model.alpha_, found["share"], p=2.0, slack=model.slack_,
-        kernel_of_support=K[np.ix_(support, support)],
+    d, alpha = model.distance_fit_, model.alpha_
+    without = leave_one_out(
+        d + d @ alpha, alpha, p=2.0, y=np.ones(len(Z)), weight=np.ones(len(Z)), slack=model.slack_,
+        K=K[np.ix_(support, support)],
     )  # fmt: skip
+    level = upper_quantile(without, found["share"]) - d @ alpha  # no row is refitted in the figure
     apart = {
         "scores": np.abs(model.score_samples(Z) - found["scores"]).max(),
         "threshold": abs(found["threshold"] + level),

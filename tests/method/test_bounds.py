@@ -64,15 +64,6 @@ def test_strata_cover_every_norm_and_their_shares_sum_to_one():
     assert 1 - 6 / (math.pi**2 * 200) <= sum(shares) <= 1
 
 
-def test_margin_grid_pays_for_its_choice():
-    grid = [0.25, 0.5, 1.0]
-    best = error_bound(**{**HAND, "margin": grid})
-    singles = [error_bound(**{**HAND, "margin": v, "delta": 0.05 / 3}) for v in grid]
-    assert best.total == pytest.approx(min(s.total for s in singles), rel=1e-9)
-    assert best.margin in grid and best.delta == 0.05
-    assert best.total > error_bound(**{**HAND, "margin": best.margin}).total
-
-
 # --- complexity of the linear class ------------------------------------------------------------
 
 
@@ -219,19 +210,6 @@ def test_sample_size_is_the_first_n_below_the_target(p, form):
             p=p, slack=slack, K=np.eye(n), margin=1.0, delta=0.05, radius_sq=0.0, B=1.0, form=form
         )
         assert terms.total < 0.9
-
-
-def test_sample_size_by_hand_and_over_a_margin_grid():
-    # p = 1, v = 1: (9 + 3 sqrt(ln(40)/2))^2 = 170.8...
-    assert sample_size(1, 1.0, 0.05) == 171
-    grid = [0.25, 0.5, 1.0]
-    singles = [sample_size(2, v, 0.05 / 3, empirical=0.04) for v in grid]
-    best = sample_size(2, grid, 0.05, empirical=0.04)
-    assert best == min(singles) > sample_size(2, 1.0, 0.05, empirical=0.04)
-    assert sample_size(1, 1.0, 0.05, empirical=1.0) == math.inf
-    assert sample_size(1, 1.0, 0.05, negatives=True, norm=1.0) > 171
-    sizes = [sample_size(p, 0.5, 0.05) for p in (1, 4 / 3, 2, 5)]
-    assert sizes == sorted(sizes)
 
 
 # --- fitted models -----------------------------------------------------------------------------

@@ -92,17 +92,6 @@ def test_costs_reach_the_solver_class_by_class(data, C_neg):
     assert model.alpha_ == pytest.approx(wanted.alpha, abs=1e-5)
 
 
-def test_nu_counts_positive_weight_only(data):
-    """C = 1/(nu · sum of the positives' weights): labelled outliers do not enter."""
-    X, y = data
-    weight = np.linspace(0.5, 2.0, 50)
-    for w, total in ((None, 40.0), (weight, weight[:40].sum())):
-        by_share = LpSVDD(p=1.0, nu=0.2, gamma=0.3).fit(X, y, sample_weight=w)
-        by_cost = LpSVDD(p=1.0, C=1.0 / (0.2 * total), gamma=0.3).fit(X, y, sample_weight=w)
-        assert by_share.alpha_ == pytest.approx(by_cost.alpha_, abs=1e-9)
-        assert by_share.radius_sq_ == pytest.approx(by_cost.radius_sq_)
-
-
 @pytest.mark.parametrize("share", [0.05, 0.5])
 def test_contamination_is_a_quantile_of_the_positive_training_scores(data, share):
     X, y = data

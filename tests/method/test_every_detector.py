@@ -12,15 +12,14 @@ import pytest
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.decomposition import PCA
+from sklearn.impute import SimpleImputer
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
-from lpsvdd import ConformalDetector, LpSVDD, LpSVDDCV, WeightedLpSVDD, load_model, save
-from lpsvdd.baselines import KNFST, GaussianProcessOCC, KernelMean, KernelPCAOCC
-from lpsvdd.openset import OpenSetClassifier
-from lpsvdd.preprocessing import PositiveImputer, PositiveScaler, UnitNorm, preprocessor
+from lpsvdd import ConformalDetector, LpSVDD, LpSVDDCV, load_model, save
+from replication.baselines import KNFST, GaussianProcessOCC, KernelMean, KernelPCAOCC
 
 RNG = np.random.default_rng(3)
 X, NEW = RNG.normal(size=(40, 3)), RNG.normal(scale=2.0, size=(25, 3))
@@ -39,10 +38,9 @@ BALLS = [
     LpSVDD(p=5.0, C=0.2, gamma=0.4, contamination=0.1),
 ]
 AROUND_OTHERS = [
-    WeightedLpSVDD(),
     LpSVDD(solver="landmarks", landmarks=8),
     make_pipeline(StandardScaler(), PCA(2), LpSVDD()),
-    make_pipeline(preprocessor(), LpSVDD(C=0.5)),
+    make_pipeline(SimpleImputer(), StandardScaler(), LpSVDD(C=0.5)),
     LpSVDDCV(gammas=[0.1, 0.5], random_state=0),
     ConformalDetector(make_pipeline(StandardScaler(), LpSVDD()), random_state=0),
     ConformalDetector(LpSVDDCV(gammas=[0.1], cv=2), method="cross", n_folds=2, random_state=0),
@@ -63,16 +61,12 @@ SLOW = pytest.mark.slow
         pytest.param(LpSVDD(p=1.0, nu=0.2), marks=SLOW),
         pytest.param(LpSVDD(p=1.2, kernel="linear", contamination=0.1), marks=SLOW),
         pytest.param(LpSVDD(p=5.0, kernel="poly", degree=2, gamma=0.1), marks=SLOW),
-        *[WeightedLpSVDD(weighting=name) for name in ("position", "density", "global-local")],
         pytest.param(LpSVDDCV(random_state=0), marks=SLOW),
         pytest.param(ConformalDetector(LpSVDD(C=1.0, gamma=0.3), random_state=0), marks=SLOW),
         pytest.param(
             ConformalDetector(LpSVDD(C=1.0, gamma=0.3), "cross", random_state=0), marks=SLOW
         ),
-        pytest.param(OpenSetClassifier(), marks=SLOW),
-        pytest.param(OpenSetClassifier(p=1.0, C=0.1, use_negatives=True, holdout=0.0), marks=SLOW),
         *[cls() for cls in (KernelMean, GaussianProcessOCC, KernelPCAOCC, KNFST)],
-        *[cls() for cls in (PositiveScaler, UnitNorm, PositiveImputer)],
     ],
     ids=lambda e: str(e)[:30],
 )
@@ -89,13 +83,12 @@ def test_files_pickles_clones_and_single_rows_give_the_same_scores(detector, tmp
     parameters = str(detector.get_params())
     detector.fit(X)
     scores, verdicts = detector.score_samples(NEW), detector.predict(NEW)
-    save(detector, tmp_path / "model.lpsvdd")
     joblib.dump(detector, tmp_path / "model.joblib")
-    for again in (
-        load_model(tmp_path / "model.lpsvdd"),
-        joblib.load(tmp_path / "model.joblib"),
-        pickle.loads(pickle.dumps(detector)),
-    ):
+    copies = [joblib.load(tmp_path / "model.joblib"), pickle.loads(pickle.dumps(detector))]
+    if not type(detector).__module__.startswith("replication."):
+        save(detector, tmp_path / "model.lpsvdd")
+        copies.append(load_model(tmp_path / "model.lpsvdd"))
+    for again in copies:
         assert type(again) is type(detector) and str(again.get_params()) == parameters
         np.testing.assert_array_equal(again.score_samples(NEW), scores)
         np.testing.assert_array_equal(again.predict(NEW), verdicts)
@@ -140,7 +133,7 @@ def test_a_sparse_matrix_is_its_dense_one_and_a_dask_frame_its_computed_one():
         sparse = csr_matrix(rows)
         found = clone(detector).fit(sparse).score_samples(sparse)
         np.testing.assert_allclose(found, dense, atol=1e-6)
-    for detector in (AROUND_OTHERS[4], ConformalDetector(LpSVDD(C=0.3), random_state=0)):
+    for detector in (AROUND_OTHERS[3], ConformalDetector(LpSVDD(C=0.3), random_state=0)):
         one, two = (clone(detector).fit(given) for given in (lazy, frame))
         np.testing.assert_allclose(one.score_samples(lazy), two.score_samples(frame), atol=1e-6)
         assert list(one.feature_names_in_) == ["a", "b", "c"]
@@ -182,7 +175,7 @@ def test_negatives_are_used_or_refused(detector):
 
 
 ODD = {
-    "one sample": np.array([[1.0, 2.0]]),
+    "two samples": np.array([[1.0, 2.0], [2.0, 0.0]]),
     "zeros": np.zeros((6, 2)),
     "duplicates": np.repeat(X[:8, :2], 3, axis=0),
     "constant": np.c_[X[:, 0], np.ones(40)],

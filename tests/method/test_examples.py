@@ -13,7 +13,8 @@ ROOT = Path(__file__).resolve().parents[2]
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 MODULES = [
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-    for path in sorted((ROOT / "lpsvdd").rglob("*.py"))
+    for package in ("lpsvdd", "replication")
+    for path in sorted((ROOT / package).rglob("*.py"))
     if ">>>" in path.read_text(encoding="utf-8")
 ]
 PAGES = sorted((ROOT / "book" / "api").glob("*.md"))
@@ -29,8 +30,6 @@ def named(path: str) -> object:
 def test_the_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # some of them save a file
     module = importlib.import_module(name)
-    if name == "lpsvdd.pyod_adapter":
-        pytest.importorskip("pyod")
     found = doctest.testmod(module, optionflags=FLAGS)
     assert found.attempted > 0 and found.failed == 0
 

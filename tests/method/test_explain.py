@@ -11,14 +11,13 @@ from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import Normalizer, OneHotEncoder, StandardScaler
 
-from lpsvdd import LpSVDD, LpSVDDCV, WeightedLpSVDD
+from lpsvdd import LpSVDD, LpSVDDCV
 from lpsvdd.conformal import ConformalDetector
 from lpsvdd.explain import explain, nearest_support_vectors
 from lpsvdd.kernels import kernel_diagonal, kernel_matrix
 from lpsvdd.plots import contribution_bars, contribution_summary
-from lpsvdd.preprocessing import UnitNorm, preprocessor
 
 RNG = np.random.default_rng(11)
 X = RNG.normal(size=(60, 4)) + 2.0
@@ -33,7 +32,6 @@ MODELS = [
     LpSVDD(kernel="linear"),
     LpSVDD(kernel="poly"),
     LpSVDD(kernel="poly", degree=2, coef0=0.0, gamma=0.2),
-    WeightedLpSVDD(),
 ]
 
 
@@ -41,8 +39,6 @@ MODELS = [
 @pytest.mark.parametrize("labels", [None, LABELS], ids=["targets", "negatives"])
 @pytest.mark.parametrize("model", MODELS, ids=str)
 def test_contributions_sum_to_the_score(model, labels):
-    if labels is not None and isinstance(model, WeightedLpSVDD):
-        return  # its weights are of targets
     model.fit(X, labels)
     rows = np.vstack([NEW, X, 50.0 + NEW])  # support vectors too: no division by zero
     found = model.explain(rows)
@@ -102,7 +98,7 @@ def frame():
 def test_pipelines_speak_of_the_columns_that_enter_them(frame):
     one_hot = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
     parts = [
-        ("number", make_pipeline(SimpleImputer(), preprocessor(unit_norm=False)), ["c", "a"]),
+        ("number", make_pipeline(SimpleImputer(), StandardScaler()), ["c", "a"]),
         ("kind", one_hot, ["kind"]),
         ("rest", "passthrough", [1]),
     ]
@@ -130,7 +126,7 @@ def test_scaling_keeps_columns_unit_norm_keeps_coordinates_and_mixtures_get_new_
     numbers = frame[["a", "b", "c", "d"]]
     scaled = make_pipeline(StandardScaler(), LpSVDD()).fit(numbers)
     assert explain(scaled, numbers).columns == ("a", "b", "c", "d")
-    unit = make_pipeline(StandardScaler(), UnitNorm(), LpSVDD()).fit(numbers)
+    unit = make_pipeline(StandardScaler(), Normalizer(), LpSVDD()).fit(numbers)
     assert explain(unit, numbers).columns == ("a", "b", "c", "d")
     mixed = make_pipeline(StandardScaler(), PCA(2), LpSVDD()).fit(numbers)
     found = explain(mixed, numbers)

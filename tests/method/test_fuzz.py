@@ -18,12 +18,12 @@ from replication.results import read_record
 from replication.studies import fuzz, fuzz_judge
 from replication.studies.fuzz_judge import judge
 
-# Multipliers that sum to 1e51 and more, and kernels whose rounding to doubles matters.
-NEEDS_DIGITS = (1, 50, 1282, 3291)
+# Multipliers that sum to 15,000 and to 500, p - 1 = 1e-3, a polynomial: doubles would not do.
+NEEDS_DIGITS = (103, 131, 180, 240)
 # Hostile problems with a Gaussian, a linear (far from the origin) and a polynomial kernel.
 OF_POINTS = (49, 59, 86)
-# Steep costs on points far from the origin (158, 726, 908, 2906); directions below rounding (1249).
-HIDDEN_BY_ROUNDING = (158, 726, 908, 1249, 2906)
+# Steep costs on points far from the origin (158, 726, 908, 2203, 2906); directions below rounding.
+HIDDEN_BY_ROUNDING = (158, 726, 908, 1249, 2203, 2906)
 NUMBER = int(os.environ.get("LPSVDD_FUZZ", "200"))
 
 
@@ -32,18 +32,23 @@ def rows():
     return fuzz.run(range(NUMBER))
 
 
-def test_no_problem_raises(rows):
+def test_no_problem_raises_or_is_solved_wrongly_or_fails_in_silence(rows):
     assert rows.loc[rows["error"] != "", ["number", "road", "error"]].empty
-
-
-def test_nothing_that_calls_itself_optimal_is_wrong(rows):
     assert rows.loc[rows["wrong"], ["number", "road", "p", "reason"]].empty
-
-
-def test_few_do_not_converge_and_all_of_those_say_so(rows):
     assert rows.loc[rows["status"] == "not-converged", "warned"].all()
-    for kind, share in fuzz.not_converged(rows).items():
-        assert share <= max(fuzz.NOT_CONVERGED_AT_MOST[kind], 1.5 / len(rows)), kind
+
+
+def test_ordinary_problems_that_do_not_converge_are_few(rows):
+    limit = fuzz.NOT_CONVERGED_AT_MOST["ordinary"]
+    assert fuzz.not_converged(rows)["ordinary"] <= max(limit, 1.5 / rows["ordinary"].sum())
+    assert rows["ordinary"].mean() > 0.1 and (rows["status"] == "optimal").mean() > 0.7
+
+
+def test_the_gap_of_what_is_optimal_is_at_most_twice_the_tolerance(rows):
+    """In 60 digits, or in doubles where their rounding is at most DOUBLE_IS_ENOUGH."""
+    found = rows[rows["status"] == "optimal"]
+    assert found.loc[found["exact"], "gap"].max() <= 2e-9
+    assert found["gap"].max() <= 2e-9 + fuzz_judge.DOUBLE_IS_ENOUGH
 
 
 def test_the_problems_are_as_various_as_they_should_be():
@@ -66,8 +71,10 @@ def test_the_counts_are_of_the_rows_and_their_record_names_the_command(rows, tmp
     fuzz.save(table, tmp_path / "fuzz.csv", NUMBER)
     record = read_record(tmp_path / "fuzz.csv")
     wanted = f"python -m replication fuzz --problems {NUMBER} --save {tmp_path.name}"
-    assert record["command"] == wanted
-    assert record["signature"]["problems"] == NUMBER
+    assert record["command"] == wanted and record["signature"]["problems"] == NUMBER
+
+
+# -- the judge ------------------------------------------------------------------------------------
 
 
 def _changed(found):
@@ -82,10 +89,16 @@ def _changed(found):
         yield replace(found, **change), change.keys()
 
 
+def _solved(points, one):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return solve(points, one.case.y, p=one.case.p, c=one.c)
+
+
 @pytest.mark.parametrize("number", [0, *NEEDS_DIGITS])
 def test_a_wrong_answer_would_be_found(number):
     one = fuzz.problem(number)
-    found = solve(one.case.K, one.case.y, p=one.case.p, c=one.c)
+    found = _solved(one.case.K, one)
     verdict = judge(one.case, found)
     assert found.status == "optimal" and verdict.is_right
     assert verdict.is_exact == (number != 0)
@@ -106,23 +119,11 @@ def test_a_wrong_answer_from_points_would_be_found(number, monkeypatch):
         assert not judge(case, wrong).is_right, what
 
 
-def _solved(points, one):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return solve(points, one.case.y, p=one.case.p, c=one.c)
-
-
 @pytest.mark.parametrize("number", HIDDEN_BY_ROUNDING)
 def test_what_rounding_may_hide_belongs_to_the_gap(number):
     """Each was called optimal with a true gap of 2e-6 to 1 when less of rounding was counted."""
     one = fuzz.problem(number)
-    for case, points in ((one.case, one.case.K), fuzz._from_points(one)):
+    ways = [(one.case, one.case.K)] + ([fuzz._from_points(one)] if one.options else [])
+    for case, points in ways:
         found = _solved(points, one)
         assert found.status == "not-converged" or judge(case, found).is_right
-
-
-def test_what_is_certified_is_the_centre_that_is_returned():
-    """Steep costs: coordinates of the centre had P to ten digits, its coefficients to one."""
-    one = fuzz.problem(2203)
-    found = _solved(one.case.K, one)
-    assert found.status == "not-converged" or judge(one.case, found).is_right

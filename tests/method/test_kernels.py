@@ -28,13 +28,6 @@ def test_gamma_means_what_it_means_in_scikit_learn(gamma):
     assert resolve_gamma(gamma, X) == pytest.approx(OneClassSVM(gamma=gamma).fit(X)._gamma)
 
 
-def test_gamma_scale_counts_a_weight_as_copies():
-    copies = np.arange(len(X)) % 3
-    weighted = resolve_gamma("scale", X, copies.astype(float))
-    assert weighted == pytest.approx(resolve_gamma("scale", np.repeat(X, copies, axis=0)))
-    assert resolve_gamma("scale", np.ones((4, 2))) == 1.0
-
-
 def test_the_papers_width_is_half_the_mean_distance_of_pairs():
     corners = np.array([[0.0, 0.0], [3.0, 0.0], [0.0, 4.0]])  # distances 3, 4, 5
     assert half_mean_distance(corners) == pytest.approx(2.0)

@@ -49,16 +49,6 @@ def test_the_same_numbers_as_from_an_array(options):
     np.testing.assert_array_equal(predicted.compute(), theirs.predict(X))
 
 
-def test_a_data_frame_is_its_array():
-    pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
-    X, _, _ = sample(400)
-    frame = pd.DataFrame(X, columns=list("abc"))
-    options = {"p": 1.5, "C": 0.02, "landmarks": 20}
-    ours = LpSVDD(**options).fit(X)
-    theirs = LpSVDD(**options).fit(dd.from_pandas(frame, npartitions=3))
-    np.testing.assert_allclose(theirs.score_samples(X), ours.score_samples(X), atol=1e-8)
-
-
 def test_other_solvers_and_bad_blocks_are_named():
     X, _, _ = sample(200)
     given = da.from_array(X, chunks=(50, 3))
@@ -124,7 +114,7 @@ OUT_OF_CORE = """
     except MemoryError:
         print("too large for memory")
     with dask.config.set(scheduler="synchronous"):
-        model = LpSVDD(p=2.0, C=0.001, gamma=1e-3, landmarks=20, certificate="none").fit(X)
+        model = LpSVDD(p=2.0, C=0.001, gamma=1e-3, landmarks=20).fit(X)
     print(model.restricted_gap_ <= 1e-9)
 """
 

@@ -2,41 +2,48 @@
 
 from __future__ import annotations
 
-import importlib
-import io
 import json
 import os
-import pkgutil
-import re
 import sys
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from importlib.util import find_spec
 
 import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import BaseEstimator
 from sklearn.compose import make_column_transformer
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    OneHotEncoder,
+    OrdinalEncoder,
+    StandardScaler,
+)
 
-import lpsvdd
-from lpsvdd import LpSVDD, OpenSetClassifier, load_model, save
+from lpsvdd import ConformalDetector, LpSVDD, LpSVDDCV, load_model, save
 from lpsvdd._atomic import whole_file
-from lpsvdd.persistence import MEMBER, OUR_TYPES, ModelFileError, ModelVersionWarning, read_notes
-from lpsvdd.preprocessing import preprocessor
+from lpsvdd.persistence import ABOUT, read_notes
 
 X = np.random.default_rng(3).normal(size=(40, 3))
 NEW = np.random.default_rng(4).normal(scale=2.0, size=(25, 3))
+FRAME = pd.DataFrame(X, columns=list("abc")).assign(kind=np.where(X[:, 1] > 0, "x", "y"))
+
+
+def scaled_columns():
+    one_hot = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    codes = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
+    numbers = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
+    return make_column_transformer(
+        (numbers, ["a", "b"]), (one_hot, ["kind"]), (codes, ["kind"]), remainder="passthrough"
+    )
 
 
 @pytest.fixture
 def model_file(tmp_path):
     path = tmp_path / "m.lpsvdd"
-    save(make_pipeline(StandardScaler(), LpSVDD(C=0.3)).fit(X), path)
+    save(make_pipeline(StandardScaler(), LpSVDD()).fit(X), path)
     return path
 
 
@@ -52,82 +59,82 @@ def rewrite(path, **members: bytes | None):
     return path
 
 
-def test_round_trip_with_negatives_categories_classes_and_precomputed_kernels(tmp_path):
-    frame = pd.DataFrame(X, columns=list("abc")).assign(kind=np.where(X[:, 1] > 0, "x", "y"))
-    one_hot = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-    columns = make_column_transformer((preprocessor(), ["a", "b", "c"]), (one_hot, ["kind"]))
+@pytest.mark.parametrize(
+    "detector",
+    [
+        LpSVDD(p=1.5),
+        LpSVDD(kernel="linear"),
+        LpSVDD(solver="landmarks", landmarks=8),
+        LpSVDDCV(gammas=[0.1, 0.5], random_state=0),
+        ConformalDetector(LpSVDD(), random_state=np.random.RandomState(0)),
+        ConformalDetector(LpSVDDCV(gammas=[0.1], cv=2), "cross", n_folds=2, random_state=0),
+    ],
+    ids=lambda one: str(one)[:30],
+)
+def test_pipeline_saved_and_loaded_has_the_same_scores(detector, tmp_path):
+    model = make_pipeline(scaled_columns(), detector).fit(FRAME)
+    save(model, tmp_path / "m.lpsvdd", notes={"label": "kind", "ids": ["a"]})
+    again = load_model(tmp_path / "m.lpsvdd")
+    new = FRAME.assign(kind="z", a=np.where(X[:, 0] > 0, np.nan, X[:, 0]))
+    np.testing.assert_array_equal(again.score_samples(new), model.score_samples(new))
+    np.testing.assert_array_equal(again.predict(new), model.predict(new))
+    assert read_notes(tmp_path / "m.lpsvdd") == {"label": "kind", "ids": ["a"]}
+
+
+def test_models_with_negatives_and_precomputed_kernels_have_the_same_scores(tmp_path):
+    labelled = LpSVDD(C_neg=2.0).fit(X, np.where(X[:, 0] > 0.8, -1, 1))
+    save(labelled, tmp_path / "m.lpsvdd")
+    again = load_model(tmp_path / "m.lpsvdd")
+    np.testing.assert_array_equal(again.score_samples(NEW), labelled.score_samples(NEW))
     given, norms = LpSVDD(kernel="precomputed").fit(X @ X.T), (NEW**2).sum(axis=1)
-    for model, scores in (
-        (LpSVDD(C_neg=2.0).fit(X, np.where(X[:, 0] > 0.8, -1, 1)), lambda m: m.score_samples(NEW)),
-        (make_pipeline(columns, LpSVDD()).fit(frame), lambda m: m.predict(frame.assign(kind="z"))),
-        (OpenSetClassifier().fit(X, np.arange(40) % 3), lambda m: m.predict(NEW)),
-        (given, lambda m: m.score_samples(NEW @ X.T, diag=norms)),
-    ):
-        save(model, tmp_path / "m.lpsvdd", notes={"label": "kind", "ids": ["a"]})
-        np.testing.assert_array_equal(scores(load_model(tmp_path / "m.lpsvdd")), scores(model))
-        assert read_notes(tmp_path / "m.lpsvdd") == {"label": "kind", "ids": ["a"]}
-
-
-def test_the_list_of_types_holds_every_estimator_of_the_package():
-    for found in pkgutil.walk_packages(lpsvdd.__path__, "lpsvdd."):
-        if ".cli" not in found.name and "__main__" not in found.name:
-            with suppress(ImportError):  # modules of an extra that is not installed
-                importlib.import_module(found.name)
-    ours, waiting = set(), [BaseEstimator]
-    while waiting:
-        waiting += (subclasses := waiting.pop().__subclasses__())
-        ours |= {f"{one.__module__}.{one.__name__}" for one in subclasses}
-    never_saved = ("KernelOneClass", "_PositiveTransformer", "FoldModel")
-    assert {name for name in ours if name.startswith("lpsvdd.")} - set(OUR_TYPES) == {
-        name for name in ours if name.startswith("lpsvdd.") and name.endswith(never_saved)
-    }
-    for module, _, name in (full.rpartition(".") for full in OUR_TYPES):
-        if find_spec("pyod") or not module.endswith("pyod_adapter"):
-            assert isinstance(getattr(importlib.import_module(module), name), type)
+    save(given, tmp_path / "m.lpsvdd")
+    scores = load_model(tmp_path / "m.lpsvdd").score_samples(NEW @ X.T, diag=norms)
+    np.testing.assert_array_equal(scores, given.score_samples(NEW @ X.T, diag=norms))
 
 
 def kernel(a, b):
     return float(a @ b)
 
 
-def test_what_a_file_without_code_cannot_hold_is_refused_when_saving(tmp_path):
-    path = tmp_path / "m.lpsvdd"
-    for model, message in (
-        (LpSVDD(kernel=kernel).fit(X), "test_persistence.kernel"),
-        (make_pipeline(FunctionTransformer(kernel), LpSVDD()), "fit the Pipeline before saving"),
-        (LpSVDD(), "fit the LpSVDD before saving"),
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (LpSVDD(kernel=kernel).fit(X), r"test_persistence.kernel, which a file without code"),
+        (make_pipeline(FunctionTransformer(kernel), LpSVDD()), "not fitted"),
+        (LpSVDD(), "not fitted"),
         ({"a": 1}, "save takes a fitted estimator or pipeline, got dict"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            save(model, path)
-        assert not path.exists() and not list(tmp_path.iterdir())
+    ],
+    ids=["callable kernel", "unfitted pipeline", "unfitted", "no estimator"],
+)
+def test_save_refuses_what_needs_code_or_a_fit(tmp_path, model, message):
+    with pytest.raises(ValueError, match=message):
+        save(model, tmp_path / "m.lpsvdd")
+    assert not list(tmp_path.iterdir())
 
 
-def test_foreign_files_pickles_and_other_archives_are_not_loaded(tmp_path, model_file):
+def test_load_refuses_pickles_tables_and_other_archives(tmp_path, model_file):
     joblib.dump(LpSVDD().fit(X), tmp_path / "m.joblib")
     np.savez(tmp_path / "a.npz", X=X)
-    for content, message in (
-        (b"", "is empty"),
-        (b"a,b\n1,2\n", "is not a model file of lpsvdd"),
-        (b"PK\x03\x04 and no more", "is a damaged model file"),
-        ((tmp_path / "m.joblib").read_bytes(), "could run any code"),
-        ((tmp_path / "a.npz").read_bytes(), "no lpsvdd.json"),
-        (
-            rewrite(model_file, lpsvdd_json=None).read_bytes(),
-            r"not a model file .* \(no lpsvdd.json",
-        ),
+    (tmp_path / "table.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "empty").write_bytes(b"")
+    rewrite(model_file, lpsvdd_json=None)
+    for name, message in (
+        ("m.joblib", "m.joblib is not a model file"),
+        ("table.csv", "is not a model file"),
+        ("empty", "is not a model file"),
+        ("a.npz", "is an archive, but not a model file"),
+        ("m.lpsvdd", "is an archive, but not a model file"),
     ):
-        (tmp_path / "foreign").write_bytes(content)
-        with pytest.raises(ModelFileError, match=message) as caught:
-            load_model(tmp_path / "foreign")
-        assert "\n" not in str(caught.value)
+        with pytest.raises(ValueError, match=message):
+            load_model(tmp_path / name)
+    with pytest.raises(FileNotFoundError):
+        load_model(tmp_path / "nothing")
 
 
-def test_a_file_cut_or_changed_anywhere_is_refused_or_gives_the_same_scores(model_file, recwarn):
+def test_load_of_a_file_cut_or_changed_anywhere_is_refused_or_gives_the_same_scores(model_file):
     """Every byte is under a checksum of the archive, or is a name or date that decides nothing."""
     data = model_file.read_bytes()
     expected = load_model(model_file).score_samples(NEW)
-    assert not recwarn.list  # of other versions
     refused = 0
     for at in np.linspace(0, len(data) - 1, 24).astype(int):
         flipped = bytearray(data)
@@ -136,7 +143,7 @@ def test_a_file_cut_or_changed_anywhere_is_refused_or_gives_the_same_scores(mode
             model_file.write_bytes(content)
             try:
                 scores = load_model(model_file).score_samples(NEW)
-            except ModelFileError as error:
+            except ValueError as error:
                 refused += 1
                 assert "\n" not in str(error)
             else:
@@ -144,131 +151,42 @@ def test_a_file_cut_or_changed_anywhere_is_refused_or_gives_the_same_scores(mode
     assert refused > 24
 
 
-def test_types_outside_the_list_are_named_and_not_built(tmp_path, model_file, monkeypatch):
+def test_load_names_types_that_are_not_trusted_and_builds_none(tmp_path, model_file, monkeypatch):
     """A file that asks for os.system, or for a module that would act on import."""
     (tmp_path / "trapmodule.py").write_text("open('sprung', 'w').close()\nclass Trap: pass\n")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.chdir(tmp_path)
     with zipfile.ZipFile(model_file) as archive:
         schema = archive.read("schema.json").decode()
-    for module, name in (("trapmodule", "Trap"), ("os", "system"), ("lpsvdd.cli.__main__", "main")):
+    for module, name in (("trapmodule", "Trap"), ("os", "system"), ("lpsvdd.persistence", "save")):
         swapped = schema.replace('"sklearn.preprocessing._data"', f'"{module}"')
         swapped = swapped.replace('"StandardScaler"', f'"{name}"')
         assert swapped != schema
         rewrite(model_file, schema_json=swapped.encode())
-        with pytest.raises(ModelFileError, match=f"asks for {module}.{name}, which is no part"):
+        with pytest.raises(ValueError, match=f"asks for {module}.{name}, which no model"):
             load_model(model_file)
-        assert not (tmp_path / "sprung").exists()
-        assert module == "os" or module not in sys.modules
+        assert not (tmp_path / "sprung").exists() and "trapmodule" not in sys.modules
 
 
-def test_damaged_trees_get_a_sentence(model_file):
+def test_load_of_arrays_of_wrong_shape_is_refused(tmp_path):
+    """Arrays that do not fit together are found when the file is read, not by the first score."""
+    path = tmp_path / "m.lpsvdd"
+    model = LpSVDD().fit(X)
+    model.X_fit_ = model.X_fit_[:, :2]
+    save(model, path)
+    with pytest.raises(ValueError, match="damaged model file"):
+        load_model(path)
+
+
+def test_load_of_another_version_warns(model_file):
     with zipfile.ZipFile(model_file) as archive:
-        schema = json.loads(archive.read("schema.json"))
-    for broken in ({}, {**schema, "__loader__": "NoSuchNode"}, {**schema, "content": {}}, []):
-        rewrite(model_file, schema_json=json.dumps(broken).encode())
-        with pytest.raises(ModelFileError, match="damaged model file"):
-            load_model(model_file)
-    rewrite(model_file, schema_json=b"{" * 100_000)
-    with pytest.raises(ModelFileError, match="damaged"):
+        about = json.loads(archive.read(ABOUT))
+    rewrite(model_file, lpsvdd_json=json.dumps({**about, "version": "7.1"}).encode())
+    with pytest.warns(UserWarning, match="written by lpsvdd 7.1, and this is"):
         load_model(model_file)
 
 
-def packed_zeros() -> bytes:
-    """An archive of one array of 60 MB of zeros, as scipy.sparse.save_npz would write it."""
-    inside = io.BytesIO()
-    with zipfile.ZipFile(inside, "w", compression=zipfile.ZIP_DEFLATED) as nested:
-        array = io.BytesIO()
-        np.save(array, np.zeros(7_500_000))
-        nested.writestr("data.npy", array.getvalue())
-    return inside.getvalue()
-
-
-def plain_zeros() -> bytes:
-    """60 MB that the archive itself packs."""
-    return bytes(60_000_000)
-
-
-def empty_promise() -> bytes:
-    """The header of an array of 80 GB, and no array."""
-    inside = io.BytesIO()
-    about = {"descr": "<f8", "fortran_order": False, "shape": (10**10,)}
-    np.lib.format.write_array_header_1_0(inside, about)
-    return inside.getvalue()
-
-
-@pytest.mark.parametrize("bomb", [packed_zeros, plain_zeros, empty_promise])
-def test_a_bomb_behind_a_trusted_type_is_refused_before_it_is_unpacked(
-    model_file, bomb, monkeypatch
-):
-    """skops loads a sparse matrix for an array if the file asks for it; both are counted."""
-    with zipfile.ZipFile(model_file) as archive:
-        content = {name: archive.read(name) for name in archive.namelist()}
-    name = next(name for name in content if name.endswith(".npy"))
-    schema = content["schema.json"].decode()
-    if bomb is packed_zeros:
-        parts = re.split(r"(\{[^{}]*" + re.escape(name) + r"[^{}]*\})", schema, maxsplit=1)
-        parts[1] = (
-            parts[1]
-            .replace('"NdArrayNode"', '"SparseMatrixNode"')
-            .replace('"type": "numpy"', '"type": "scipy"')
-        )
-        assert "SparseMatrixNode" in parts[1] and "scipy" in parts[1]
-        schema = "".join(parts)
-    with zipfile.ZipFile(model_file, "w", compression=zipfile.ZIP_DEFLATED) as archive:
-        for member, data in (content | {name: bomb(), "schema.json": schema.encode()}).items():
-            archive.writestr(member, data)
-    assert model_file.stat().st_size < 100_000
-    monkeypatch.setattr("skops.io.loads", lambda *_, **__: pytest.fail("it was unpacked"))
-    with pytest.raises(ModelFileError, match=r"would unpack to (0\.[01]|80\.\d) GB"):
-        load_model(model_file)
-
-
-def test_models_that_compress_well_are_still_read(tmp_path):
-    """Long constant columns would look like a bomb: such a model is stored uncompressed."""
-    many = np.zeros((5, 270_000))
-    many[:, 0] = np.arange(5)
-    model = LpSVDD(kernel="linear").fit(many)
-    save(model, tmp_path / "m.lpsvdd")
-    again = load_model(tmp_path / "m.lpsvdd")
-    np.testing.assert_array_equal(again.score_samples(many), model.score_samples(many))
-
-
-def test_versions_are_checked(model_file):
-    with zipfile.ZipFile(model_file) as archive:
-        about = json.loads(archive.read(MEMBER))
-    newer = {**about, "format": 99, "versions": {**about["versions"], "lpsvdd": "7.1"}}
-    rewrite(model_file, lpsvdd_json=json.dumps(newer).encode())
-    with pytest.raises(ModelFileError, match="written by lpsvdd 7.1 in format 99"):
-        load_model(model_file)
-    other = {**about, "versions": {**about["versions"], "scikit-learn": "1.5.2"}}
-    rewrite(model_file, lpsvdd_json=json.dumps(other).encode())
-    with pytest.warns(ModelVersionWarning, match=r"written with scikit-learn 1.5.2 \(here"):
-        load_model(model_file)
-    rewrite(model_file, lpsvdd_json=b'{"format": "one"}')
-    with pytest.raises(ModelFileError, match="damaged"):
-        load_model(model_file)
-
-
-def test_a_name_that_is_taken_late_is_kept_with_and_without_links(tmp_path, monkeypatch):
-    def no_links(*_):
-        raise PermissionError("this file system has no links")
-
-    for prepare in (lambda: None, lambda: monkeypatch.setattr(os, "link", no_links)):
-        prepare()
-        for late in ("file", "link"):
-            path = tmp_path / late
-            with pytest.raises(FileExistsError), whole_file(path, overwrite=False) as handle:
-                handle.write(b"mine")
-                path.write_text("theirs") if late == "file" else path.symlink_to("nowhere")
-            assert os.listdir(tmp_path) == [late] and (late == "link") == path.is_symlink()
-            path.unlink()
-        with whole_file(tmp_path / "free", overwrite=False) as handle:
-            handle.write(b"mine")
-        assert (tmp_path / "free").read_text() == "mine"
-        with pytest.raises(FileExistsError), whole_file(tmp_path / "free", overwrite=False):
-            pass
-        os.remove(tmp_path / "free")
+# -- files that are written whole ----------------------------------------------------------------
 
 
 def test_threads_that_write_one_file_leave_one_whole_version(tmp_path):
@@ -282,19 +200,6 @@ def test_threads_that_write_one_file_leave_one_whole_version(tmp_path):
     with ThreadPoolExecutor(4) as pool:
         versions = set(pool.map(write, (letter * 10_000 for letter in "abcd")))
     assert (tmp_path / "file").read_text() in versions and os.listdir(tmp_path) == ["file"]
-    made = set()
-    real = os.open
-
-    def watched(path, flags, *mode, **more):
-        made.add((os.path.basename(path), bool(flags & os.O_EXCL)))
-        return real(path, flags, *mode, **more)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "open", watched)
-        for _ in range(3):
-            with whole_file(tmp_path / "file"):
-                pass
-    assert len(made) == 3 and all(exclusive for _, exclusive in made)  # a new name each time
 
 
 def test_a_file_is_replaced_whole_and_keeps_its_mode_or_stays_as_it_was(tmp_path):
@@ -307,27 +212,18 @@ def test_a_file_is_replaced_whole_and_keeps_its_mode_or_stays_as_it_was(tmp_path
             raise RuntimeError
         assert path.read_text() == "old" and os.listdir(tmp_path) == ["file"]
         with whole_file(path) as handle:
-            (temporary,) = set(os.listdir(tmp_path)) - {"file"}
-            assert os.stat(tmp_path / temporary).st_mode & 0o777 == mode
             handle.write(b"new")
         assert path.stat().st_mode & 0o777 == mode and path.read_text() == "new"
     with pytest.raises(IsADirectoryError), whole_file(tmp_path):
         pass
 
 
-def test_a_link_stays_a_link_and_permissions_are_the_users(tmp_path):
+def test_a_link_stays_a_link_and_a_device_is_written_to(tmp_path):
     (tmp_path / "real").write_text("old")
     (tmp_path / "link").symlink_to(tmp_path / "real")
     with whole_file(tmp_path / "link") as handle:
         handle.write(b"new")
     assert (tmp_path / "link").is_symlink() and (tmp_path / "real").read_text() == "new"
-    (tmp_path / "plain").write_text("")
-    with whole_file(tmp_path / "fresh") as handle:
-        handle.write(b"new")
-    assert (tmp_path / "fresh").stat().st_mode == (tmp_path / "plain").stat().st_mode
-
-
-def test_a_device_is_written_to_and_not_replaced():
     with whole_file("/dev/null") as handle:
         handle.write(b"x")
     assert not os.path.isfile("/dev/null")

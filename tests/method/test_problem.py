@@ -86,6 +86,23 @@ def test_radius_minimises_the_primal(d, p, log_c, n_neg):
     assert all(best <= primal(r) + 1e-9 * (1.0 + abs(best)) for r in nearby)
 
 
+@given(
+    alpha=arrays(float, 9, elements=st.floats(-1.0, 3.0)),
+    cost=arrays(float, 9, elements=st.floats(0.05, 2.0)),
+    p=st.sampled_from([1.0, 2.0]),
+    n_neg=st.integers(0, 6),
+)
+def test_feasible_is_feasible_and_changes_no_feasible_point(alpha, cost, p, n_neg):
+    y = np.ones(9)
+    y[9 - n_neg :] = -1.0
+    cost = cost * max(1.0, 1.1 / cost[y > 0].sum())
+    problem = Problem(np.eye(9), y, p=p, c=cost)
+    found = problem.feasible(alpha.copy())
+    assert found.min() >= 0.0 and y @ found == pytest.approx(1.0, abs=1e-9 * found.sum())
+    assert p > 1.0 or (found <= cost * (1.0 + 1e-9)).all()
+    np.testing.assert_allclose(problem.feasible(found.copy()), found, atol=1e-9)
+
+
 def test_radius_with_many_negatives_and_a_steep_penalty_is_the_root():
     """Terms range over 1e130: a difference of two sums would be rounding, and stop the search."""
     rng = np.random.default_rng(0)
@@ -132,6 +149,3 @@ def test_solutions_carry_their_tilt_from_the_mean_to_the_hard_ball():
         assert 0.0 <= tilts[0] < 1e-6 < tilts[1] < tilts[2]
     mean = solve(K, p=1.0, c=0.5 / n)  # no alpha fits into the box: R2 = 0
     assert mean.tilt == pytest.approx(0.0, abs=1e-9)
-    kept = solve(K, p=2.0, c=1e-3, radius="nonnegative")
-    assert kept.status == "radius-zero"
-    assert kept.tilt == pytest.approx(n * kept.alpha @ kept.alpha - 1)

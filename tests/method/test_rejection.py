@@ -9,7 +9,6 @@ from math import comb
 
 import numpy as np
 import pytest
-from scipy.special import gammaln, logsumexp
 from scipy.stats import ncx2
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
@@ -63,37 +62,6 @@ def test_both_ends_are_the_roots_of_the_polynomial(n, beta):
             v = Fraction(low)
             assert polynomial(k, n, beta, 1 - v * (1 + 10 * step), sides) > 0
             assert polynomial(k, n, beta, 1 - v * (1 - 10 * step), sides) < 0
-
-
-@pytest.mark.parametrize("n", [20_000, pytest.param(10**6, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("share", [0, 0.1, -1, 1.0])
-def test_many_points_against_the_sums_themselves(share, n):
-    """The sums term by term, in logarithms: no incomplete beta function, no binomial tail."""
-    k = share % n if isinstance(share, int) else round(share * n)
-    beta = 0.05
-    before, after = np.arange(k, n), np.arange(n + 1, 4 * n + 1)
-
-    def log_terms(i, log_t):
-        return gammaln(i + 1) - gammaln(k + 1) - gammaln(i - k + 1) + (i - k) * log_t
-
-    def sign(v):
-        log_t = np.log1p(-v)
-        parts = [np.log(beta / (6 * n)) + logsumexp(log_terms(after, log_t))]
-        if len(before):
-            parts.append(np.log(beta / (2 * n)) + logsumexp(log_terms(before, log_t)))
-        return np.sign(log_terms(np.array([n]), log_t)[0] - logsumexp(parts))
-
-    low, high = rejection_risk(k, n, beta)
-    if low > 0.0:
-        width = 1e-5 * min(low, 1 - low)
-        assert sign(low + width) > 0 > sign(low - width)
-    else:
-        assert sign(1e-12) > 0
-    if k < n:
-        width = max(1e-3 * min(high, 1 - high), 1e-15)
-        assert sign(high - width) > 0 > sign(high + width)
-    else:
-        assert high == 1.0
 
 
 @pytest.mark.parametrize("sides", SHARES)
@@ -197,6 +165,21 @@ def test_numerical_dust_is_not_counted(p):
     assert told.low > low >= (model.slack_ > 1e-6).sum()
 
 
+@pytest.mark.filterwarnings("ignore:lp-SVDD")
+@pytest.mark.parametrize("p", [1.0, 1.5])
+def test_a_gap_that_is_left_widens_the_counts(p):
+    """Of a model that is solved roughly, near points count as either side of the surface."""
+    wider = 0
+    for seed in range(6):
+        options = {"p": p, "C": 0.1, "gamma": 0.3}
+        rough = LpSVDD(**options, max_iter=6).fit(points(150, seed))
+        exact = determining_points(LpSVDD(**options).fit(points(150, seed)))
+        told = determining_points(rough)
+        assert told.low <= exact.low and exact.high <= told.high
+        wider += told.high - told.low > exact.high - exact.low
+    assert wider >= 3
+
+
 def test_slacks_below_rounding_do_not_count_for_the_lower_end():
     """A circle at p = 1.05: multipliers 1/40 mean slacks of 1e-32, and rounding decides a score."""
     for seed in range(5):
@@ -268,7 +251,7 @@ def test_what_was_learnt_from_the_counted_rows_is_named_in_one_sentence():
     X = points()
     with pytest.warns(AssumptionWarning, match="gamma='quarter-mean-distance' was learnt from"):
         LpSVDD(C=0.5).fit(X).rejection_risk()
-    with pytest.warns(AssumptionWarning, match="gamma=.* and the cost C for nu=0.1 were") as said:
+    with pytest.warns(AssumptionWarning, match="gamma=.* and the cost C='scale' were") as said:
         LpSVDD().fit(X).rejection_risk()
     assert sum("learnt" in str(one.message) for one in said) == 1
     with warnings.catch_warnings():

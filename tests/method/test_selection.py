@@ -9,12 +9,15 @@ import pandas as pd
 import pytest
 from scipy.spatial.distance import cdist
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.neighbors import KernelDensity
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from lpsvdd import LpSVDD, LpSVDDCV
-from lpsvdd.selection import CRITERIA, KINDS, Fold, artificial_outliers
+from lpsvdd.selection import CRITERIA, KINDS, Fold, TargetFolds, artificial_outliers
 from lpsvdd.selection._folds import FoldModel, auc
+from replication.baselines import KernelMean
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(90, 3))
@@ -196,8 +199,9 @@ def test_awkward_tables_get_a_sensible_model(rows):
 
 
 def test_too_few_rows_for_folds_still_give_a_model():
-    for n in (1, 3):
-        model = LpSVDDCV(random_state=0).fit(X[:n])
+    for n in (2, 3):
+        with pytest.warns(UserWarning, match="too few for nu"):
+            model = LpSVDDCV(random_state=0).fit(X[:n])
         assert model.n_splits_ == 0 and (model.predict(X[:n]) == 1).all()
         assert np.isnan(model.cv_results_["mean_test_score"]).all()
 
@@ -231,6 +235,12 @@ def test_artificial_outliers_know_nothing_of_the_held_out_rows():
     )
     assert all(np.array_equal(made[kind], again[kind]) for kind in KINDS)
     assert not any(np.array_equal(made[kind], other[kind]) for kind in KINDS)
+
+
+def test_outliers_of_a_fold_are_as_many_as_its_held_out_rows_within_limits():
+    for held_out, of_each in ((10, 50), (70, 70), (700, 300)):
+        made = Fold(X, np.zeros((held_out, 3)), seed=0).outliers
+        assert {len(part) for part in made.values()} == {of_each}
 
 
 def test_extrapolated_points_lie_beyond_a_row_seen_from_another():
@@ -280,3 +290,59 @@ def test_trim_leaves_out_the_rows_that_look_least_normal():
     assert len(LpSVDDCV(random_state=0).fit(X).kept_) == 100
     with pytest.raises(ValueError, match=r"trim must be a share in \[0, 0.5\), got 0.5"):
         LpSVDDCV(trim=0.5).fit(X)
+
+
+# -- behind scikit-learn's searches ---------------------------------------------------------------
+
+ORDER = RNG.permutation(80)
+BOTH = np.vstack([RNG.normal(size=(60, 3)), RNG.normal(loc=2.2, size=(20, 3))])[ORDER]
+LABELS = np.repeat([1, -1], [60, 20])[ORDER]
+
+
+def test_score_is_the_auc():
+    model = LpSVDD(C=0.1).fit(BOTH[LABELS > 0])
+    assert model.score(BOTH, LABELS) == roc_auc_score(LABELS, model.score_samples(BOTH))
+    assert KernelMean().fit(BOTH[LABELS > 0]).score(BOTH, LABELS) > 0.8
+    with pytest.raises(ValueError, match="LpSVDDCV chooses parameters without labels"):
+        model.score(BOTH)
+    for y in (np.ones(80), np.arange(80) % 2, LABELS.astype(str)):  # scikit-learn's checks do that
+        with pytest.warns(UserWarning, match="LpSVDDCV chooses parameters without labels"):
+            assert np.isnan(model.score(BOTH, y))
+
+
+def test_a_search_without_scoring_maximises_the_auc():
+    pipeline = make_pipeline(StandardScaler(), LpSVDD())
+    grid = {"lpsvdd__C": [0.02, 0.1], "lpsvdd__p": [1.5, 2.0]}
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="radius_sq_")
+        plain = GridSearchCV(pipeline, grid, cv=3, error_score="raise").fit(BOTH, LABELS)
+        named = GridSearchCV(pipeline, grid, cv=3, error_score="raise", scoring="roc_auc")
+        named.fit(BOTH, LABELS)
+    np.testing.assert_array_equal(
+        plain.cv_results_["mean_test_score"], named.cv_results_["mean_test_score"]
+    )
+    assert plain.best_params_ == named.best_params_ and plain.score(BOTH, LABELS) > 0.8
+
+
+def test_a_search_without_labels_tells_what_to_do():
+    search = GridSearchCV(LpSVDD(), {"C": [0.1, 1.0]}, cv=2, error_score="raise")
+    with pytest.raises(ValueError, match="LpSVDDCV chooses parameters without labels"):
+        search.fit(BOTH)
+    with pytest.warns(UserWarning, match="LpSVDDCV chooses parameters without labels"):
+        GridSearchCV(LpSVDD(), {"C": [0.1]}, cv=2, refit=False).fit(BOTH)
+
+
+def test_target_folds_train_on_targets_and_judge_on_both():
+    seen = []
+    for train, test in TargetFolds(4, shuffle=True, random_state=0).split(BOTH, LABELS):
+        assert (LABELS[train] == 1).all() and not set(train) & set(test)
+        assert (LABELS[test] == -1).sum() == 5
+        seen += list(test)
+    assert sorted(seen) == list(range(80))
+    model = LpSVDD(C=0.1)
+    found = cross_val_score(model, BOTH, LABELS, cv=TargetFolds(4))
+    expected = [
+        model.fit(BOTH[train]).score(BOTH[test], LABELS[test])
+        for train, test in TargetFolds(4).split(BOTH, LABELS)
+    ]
+    np.testing.assert_allclose(found, expected)

@@ -78,7 +78,7 @@ def test_p_one_is_the_one_class_svm(nu):
     """On a constant diagonal, SVDD with c = 1/(n nu) and OneClassSVM have the same dual."""
     K, y = problem(60)
     c = 1.0 / (60 * nu)
-    ours = solve(K, p=1.0, c=c, polish=2)
+    ours = solve(K, p=1.0, c=c)
     svm = OneClassSVM(kernel="precomputed", nu=nu, tol=1e-10).fit(K)
     theirs = np.zeros(60)
     theirs[svm.support_] = c * svm.dual_coef_[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from typer.testing import CliRunner
 
 from replication import findings, printed
 from replication.claims import (
+    FROZEN,
     THEMES,
     LedgerError,
     evidence_titles,
@@ -33,20 +35,22 @@ from replication.findings import (
     rerun_claims,
 )
 from replication.findings import printed as consistency
+from replication.store import ResultsError
 
 ROOT = Path(__file__).resolve().parents[2]
 PLAIN_LEFT = re.compile(r"[\^_√Σ½²₁₂κγζαηΔ]")  # must not be left outside a formula
-LEDGER = read_ledger(ROOT / "claims.yml")
+LEDGER = read_ledger(ROOT / "replication" / "claims.yml")
 FINDINGS = all_findings()
 
 
-MODULES = {claim.finding: FINDINGS[claim.finding].__module__.split(".")[-1] for claim in LEDGER}
+RECOMPUTED = [claim for claim in LEDGER if claim.finding]
+MODULES = {c.finding: FINDINGS[c.finding].__module__.split(".")[-1] for c in RECOMPUTED}
 
 
 @pytest.mark.parametrize("module", sorted(set(MODULES.values())))
 def test_verdicts_follow_from_their_findings(module):
     """Module by module: what several claims rest on is computed once."""
-    for claim in LEDGER:
+    for claim in RECOMPUTED:
         if MODULES[claim.finding] == module:
             found = judge(claim)
             assert found.verdict == claim.verdict, claim.id
@@ -63,8 +67,28 @@ def test_the_ledger_is_complete_and_grouped():
     assert all(claim.weight == 1 for claim in LEDGER if claim not in of_substance(LEDGER))
 
 
+def test_frozen_claim_with_altered_table_is_refused(tmp_path, monkeypatch):
+    claim = next(claim for claim in LEDGER if not claim.finding)
+    assert judge(claim).verdict == claim.verdict
+    shutil.copytree(ROOT / "results" / "frozen", tmp_path / "frozen")
+    monkeypatch.setenv("LPSVDD_RESULTS", str(tmp_path))
+    table = tmp_path / "frozen" / f"{claim.evidence.partition('#')[2]}.csv"
+    table.write_text(table.read_text() + "\n")
+    with pytest.raises(ResultsError, match="is not the file"):
+        judge(claim)
+
+
+def test_frozen_claim_names_a_table_of_the_frozen_list():
+    listed = (ROOT / "results" / "frozen" / "README.md").read_text(encoding="utf-8")
+    frozen = [claim for claim in LEDGER if not claim.finding]
+    assert frozen
+    for claim in frozen:
+        assert f"| `{claim.evidence.removeprefix(FROZEN)}.csv` |" in listed, claim.id
+        assert "{{" not in claim.says, claim.id
+
+
 def test_evidence_points_at_a_figure_or_section_of_the_page_it_names():
-    for claim in LEDGER:
+    for claim in RECOMPUTED:
         page, _, label = claim.evidence.partition("#")
         source = ROOT / page if page.startswith("notebooks/") else ROOT / "book" / page
         text = source.read_text(encoding="utf-8")
@@ -109,7 +133,7 @@ def test_formulas_are_typeset():
 
 
 def test_malformed_ledgers_are_refused(tmp_path):
-    entry = yaml.safe_load((ROOT / "claims.yml").read_text(encoding="utf-8"))[0]
+    entry = yaml.safe_load((ROOT / "replication" / "claims.yml").read_text(encoding="utf-8"))[0]
     path = tmp_path / "claims.yml"
     for entries, message in (
         ([entry | {"verdict": "maybe"}], "is none of"),
@@ -205,14 +229,9 @@ OTHER_TABLES = {
     "other_norms": [("common_range", shift("method", "p = 2,", 30.0))],
     "l2_beaten": [("common_range", shift("method", "p = 2,", -90.0))],
     "weights_in_range": [("common_range", shift("method", "lp, 40", 60.0))],
-    "validation_size": [("validation_size", fill("auc", 70.0))],
     "relabelling": [("relabelling", fill("left", 9.0))],
     "sparsity": [("decisions", sparse_lp)],
     "decisions": [("decisions", fill("empty", False))],
-    "weighting": [("weighted_exponents", flat)],
-    "openset": [("openset_digits", shift("method", "spheres", 20.0))],
-    "deep": [("deep", shift("method", "ball", -20.0))],
-    "density": [("density_weights", fill("equal", 1.0))],
     "weight": [("negative_weight", fill("with_weight", 0))],
     "outlier_gain": [("negative_contest", shift("method", "lp with negatives", 60.0))],
     "general_solvers": [("cvxpy_grid", fill("gap", 0.0))],
@@ -323,7 +342,7 @@ def test_readings_that_change_nothing_hold(changed):
 
 def test_every_finding_behind_a_claim_has_an_input_that_breaks_it():
     broken = {*OTHER_ARGUMENTS, *OTHER_TABLES, *OTHER_INPUTS, "reading"}
-    assert broken == {claim.finding for claim in LEDGER}
+    assert broken == {claim.finding for claim in RECOMPUTED}
 
 
 def test_command_line_lists_checks_and_fails_on_an_unknown_id(monkeypatch):
@@ -341,10 +360,12 @@ def test_command_line_lists_checks_and_fails_on_an_unknown_id(monkeypatch):
 def test_command_line_fails_when_a_verdict_no_longer_follows(tmp_path, monkeypatch):
     from replication.cli import build
 
-    entries = yaml.safe_load((ROOT / "claims.yml").read_text(encoding="utf-8"))
+    entries = yaml.safe_load((ROOT / "replication" / "claims.yml").read_text(encoding="utf-8"))
     entry = next(item for item in entries if item["id"] == "table-2-bold")
     (tmp_path / "notebooks").mkdir()
-    (tmp_path / "claims.yml").write_text(yaml.safe_dump([{**entry, "verdict": "holds"}]))
+    ledger = tmp_path / "replication" / "claims.yml"
+    ledger.parent.mkdir()
+    ledger.write_text(yaml.safe_dump([{**entry, "verdict": "holds"}]))
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(build(), ["claims", "--check"])
     assert result.exit_code == 1

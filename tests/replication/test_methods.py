@@ -10,14 +10,13 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
-from lpsvdd import datasets, weights
-from lpsvdd.baselines import KNFST, GaussianProcessOCC, KernelMean, KernelPCAOCC
 from lpsvdd.estimators import LpSVDD
 from lpsvdd.kernels import half_mean_distance, kernel_diagonal, kernel_matrix, rbf_gamma
-from lpsvdd.preprocessing import preprocessor
-from lpsvdd.weighted import WeightedLpSVDD
+from replication import datasets, weights
+from replication.baselines import KNFST, GaussianProcessOCC, KernelMean, KernelPCAOCC
 from replication.methods import METHODS, WEIGHTINGS, SplitKernels, grid, paths
 from replication.paper import COSTS, EXPONENTS, METHOD_NAMES
+from replication.preprocessing import preprocessor
 from replication.printed import printed_auc
 from replication.protocol import CERTIFIED_RESOLUTION, Task
 from replication.trial import judge, prepare
@@ -65,14 +64,16 @@ def as_kernels(X, Z, y, gamma=None, kernel="rbf"):
     )
 
 
-def estimator(name, params, **options):
-    """The estimator of a cell; a parameter of the cell overrides an option."""
+def fitted(name, params, X, y=None, **options):
+    """Fit the estimator of a cell; a parameter of the cell overrides an option."""
     if name not in WEIGHTINGS:
-        return ESTIMATORS[name](**(options | params))
+        return ESTIMATORS[name](**(options | params)).fit(X, y)
     own = {key: params[key] for key in ("variant", "k", "lam") if key in params}
     rest = {key: value for key, value in params.items() if key not in own}
-    chosen = {"weighting": WEIGHTINGS[name], "weighting_params": own}
-    return WeightedLpSVDD(**({"p": 1.0} | options | rest), **chosen)
+    given = options["kernel"] == "precomputed"
+    K = X if given else kernel_matrix(X, kernel=options["kernel"], gamma=options.get("gamma"))
+    w = weights.sample_weights(WEIGHTINGS[name], K, y, None if given else X, **own)
+    return LpSVDD(**({"p": 1.0} | options | rest)).fit(X, y, sample_weight=w)
 
 
 def wine(setting):
@@ -155,7 +156,7 @@ def expected_scores(name, params, X, y, Z, options):
         kernels = as_kernels(X, Z, y, options.get("gamma"), options["kernel"])
         beta = (y > 0) / (y > 0).sum() - params["lam"] * (y < 0) / (y < 0).sum()
         return 2 * kernels.K_eval @ beta - kernels.diag_eval - beta @ kernels.K @ beta
-    return estimator(name, params, **options).fit(X, y).score_samples(Z)
+    return fitted(name, params, X, y, **options).score_samples(Z)
 
 
 @every_method
@@ -198,9 +199,9 @@ def test_scores_hold_the_digits_that_the_certificate_supports(monkeypatch):
             cells = judge(trial, paths.svdd_path(trial.kernels, grid))
             return np.array([(cell.auc_val, cell.auc) for cell in cells])
 
-    np.testing.assert_allclose(aucs(1e-9), aucs(1e-11), atol=0.5)
+    np.testing.assert_allclose(aucs(1e-4), aucs(1e-11), atol=0.5)
     monkeypatch.setattr(paths, "CERTIFIED_RESOLUTION", 1e-15)
-    assert np.abs(aucs(1e-9) - aucs(1e-11)).max() > 1.0
+    assert np.abs(aucs(1e-4) - aucs(1e-11)).max() > 1.0
 
 
 def test_uncertified_cells_say_so(monkeypatch):
@@ -214,33 +215,14 @@ def test_uncertified_cells_say_so(monkeypatch):
     assert np.isfinite(cells[0].scores).all()
 
 
-# -- weighted estimators ----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("p", [1.0, 1.5])
-def test_weighted_estimator_is_lpsvdd_with_sample_weight(p):
-    X, Z, y, gamma = wine("negatives")
-    expected = {
-        "position": weights.position(kernel_matrix(X, kernel="rbf", gamma=gamma), y),
-        "density": weights.density(X, y),
-        "global-local": weights.global_local(kernel_matrix(X, kernel="rbf", gamma=gamma), y),
-    }
-    for weighting, w in expected.items():
-        options = {"gamma": gamma, "contamination": 0.1}
-        ours = WeightedLpSVDD(p, 0.1, weighting=weighting, **options).fit(X, y)
-        plain = LpSVDD(p, 0.1, **options).fit(X, y, sample_weight=w)
-        np.testing.assert_array_equal(ours.weights_, w)
-        np.testing.assert_array_equal(ours.score_samples(Z), plain.score_samples(Z))
-
-
 def test_without_inputs_the_neighbours_come_from_the_kernel():
     X, Z, y, gamma = wine("pure")
     kernels = as_kernels(X, Z, y, gamma)
     blind = SplitKernels(kernels.K, kernels.y, kernels.K_eval, kernels.diag, kernels.diag_eval)
     params = [{"k": 5, "C": 1.0}]
     cell = METHODS["pure", "DW-SVDD"].path(blind, params)[0]
-    model = estimator("DW-SVDD", params[0], kernel="precomputed", contamination=0.1)
-    expected = model.fit(kernels.K).score_samples(kernels.K_eval)
+    model = fitted("DW-SVDD", params[0], kernels.K, kernel="precomputed", contamination=0.1)
+    expected = model.score_samples(kernels.K_eval)
     np.testing.assert_allclose(cell.scores, expected, atol=2 * CERTIFIED_RESOLUTION)
     with_inputs = METHODS["pure", "DW-SVDD"].path(kernels, params)[0]
     assert not np.allclose(cell.scores, with_inputs.scores)

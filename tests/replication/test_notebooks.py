@@ -36,7 +36,8 @@ def write_notebook(path: Path, *cells: str) -> None:
 @pytest.fixture
 def project(tmp_path):
     """A small checkout with one notebook."""
-    (tmp_path / "claims.yml").write_text("[]\n")
+    (tmp_path / "replication").mkdir()
+    (tmp_path / "replication" / "claims.yml").write_text("[]\n")
     (tmp_path / "results").mkdir()
     write_notebook(
         tmp_path / "notebooks" / "demo.ipynb",
@@ -256,6 +257,23 @@ def test_a_reader_sees_what_is_done_and_every_figure_has_alternative_text(source
             assert options.get("figure", {}).get("caption"), cell.source[:80]
 
 
+WALKS = ("pure", "negatives", "exponent", "choices")
+
+
+@pytest.mark.parametrize("name", WALKS)
+def test_notebook_text_holds_no_placeholder_and_half_of_its_code_is_visible(name):
+    shown, hidden = 0, 0
+    for cell in nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4).cells:
+        assert "{{" not in cell.source + json.dumps(cell.metadata.get("mystnb", {}))
+        if cell.cell_type == "code":
+            lines = sum(bool(line.strip()) for line in cell.source.splitlines())
+            folded = {"hide-input", "remove-input", "remove-cell"} & set(
+                cell.metadata.get("tags", [])
+            )
+            shown, hidden = shown + lines * (not folded), hidden + lines * bool(folded)
+    assert shown >= hidden
+
+
 def test_profiles_name_existing_notebooks_and_parameters():
     import yaml
 
@@ -295,40 +313,45 @@ def test_what_users_read_imports_the_method_alone(root, name):
 
 
 def pasted(name, monkeypatch, **parameters):
-    """Tables and facts of a chapter whose cells are pasted into plain Python."""
+    """Names and tables of a chapter whose cells are pasted into plain Python."""
     from test_tutorial import script
 
-    from replication import figures, findings, layout
+    from replication import figures, layout
 
-    tables, facts = {}, {}
+    tables, names = {}, {"__name__": "__main__"}
     monkeypatch.setattr(
         layout, "show_table", lambda table, label, **_: tables.update({label: table})
     )
-    monkeypatch.setattr(findings, "quote", lambda *_, **own: facts.update(own))
     monkeypatch.setattr(figures, "show", lambda draw: None)
     text = script(ROOT / "notebooks" / f"{name}.ipynb", **parameters)
-    exec(compile(text, name, "exec"), {"__name__": "__main__"})
-    return tables, facts
+    exec(compile(text, name, "exec"), names)
+    return names, tables
 
 
 def test_derivation_at_published_exponents_agrees_with_cvxpy(monkeypatch):
-    tables, facts = pasted("derivation", monkeypatch)
-    assert not facts["dual"]["missing"] and not facts["outliers"]["missing"]
-    assert not facts["joint"]["missing"]
+    names, tables = pasted("derivation", monkeypatch)
     for table in tables.values():
         assert table.notna().all(axis=None)
-    assert max(facts[name]["worst"] for name in ("dual", "outliers")) < 1e-5
+    for name in ("without", "with_outliers"):
+        assert names["largest_difference"](names[name]) < 1e-5
+    assert (names["with_outliers"]["outliers with α > 0"] > 0).sum() >= 3
+    apart = names["distances"].max()
+    assert apart["printed factor ½, costs c"] > 100 * apart.drop("printed factor ½, costs c").max()
 
 
-def test_derivation_where_cvxpy_has_no_answer_says_so_and_shows_our_certificate(monkeypatch):
-    # At p = 1.001 the coefficient of the printed dual is beyond every double.
-    tables, facts = pasted("derivation", monkeypatch, p_grid=[1.001, 2.0])
-    for name, beginning in (("dual", "Without"), ("outliers", "With ")):
-        (table,) = [table for label, table in tables.items() if label.startswith(beginning)]
-        assert table["dual (CVXPY)"].isna().tolist() == [True, False]
+def test_derivation_algebra_in_sympy_leaves_the_equality_constraint_alone(monkeypatch):
+    names, _ = pasted("derivation", monkeypatch, p_grid=[2.0])
+    *in_a_and_slack, in_b, left_over = names["found_by_sympy"]
+    one, two, outlier = names["alpha"]
+    assert all(part == 0 for parts in in_a_and_slack for part in parts)
+    assert left_over == 0 and in_b == 1 - one - two + outlier
+
+
+def test_derivation_where_cvxpy_has_no_answer_shows_a_dash_and_our_certificate(monkeypatch):
+    # At p = 1.001 the coefficient of the printed dual is below every double.
+    names, _ = pasted("derivation", monkeypatch, p_grid=[1.001, 2.0])
+    for table in (names["without"], names["with_outliers"]):
         assert table["ours"].notna().all()
-        gaps = [float(gap.replace("−", "-")) for gap in table["our gap"]]
-        assert 0 <= min(gaps) and max(gaps) <= 1e-9
-        assert "no finite answer to the printed dual at p = 1.001 (–)" in facts[name]["missing"]
-        assert facts[name]["worst"] < 1e-5, "of the values that there are"
-    assert "no finite answer at p = 1.001 (–)" in facts["joint"]["missing"]
+        assert (table["our gap"].astype(float) <= 1e-9).all()
+    assert names["with_outliers"]["dual (CVXPY)"].isna().tolist() == [True, False]
+    assert names["largest_difference"](names["with_outliers"]) < 1e-5

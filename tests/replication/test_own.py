@@ -251,7 +251,7 @@ WRONG = {
         ["--dataset", "D7", "--method", "detectors_of_mine:Nearest", "--grid", "grid.yml"],
         "Nearest does not take {'depth': 3}",
     ),
-    "a study": (["--study", "support", "--dataset", "mine.csv"], "a study has its own methods"),
+    "a study": (["--study", "relabelling", "--dataset", "mine.csv"], "a study has its own methods"),
 }
 
 

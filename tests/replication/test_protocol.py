@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 from typer.testing import CliRunner
 
-from lpsvdd import datasets
+from replication import datasets
 from replication import experiment as experiments
 from replication.cli import build
 from replication.methods import METHODS

@@ -11,10 +11,10 @@ from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import Normalizer, StandardScaler
 from sklearn.svm import OneClassSVM
 
-from lpsvdd import datasets
-from lpsvdd.preprocessing import preprocessor
+from replication import datasets
 from replication import trial as trial_module
 from replication.methods import METHODS, ScoredCell
+from replication.preprocessing import preprocessor
 from replication.protocol import Task, split
 from replication.trial import JudgedCell, chosen_row, judge, prepare, run_trial
 

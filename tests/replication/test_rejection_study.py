@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import binom
 
 from lpsvdd.bounds import determining_points
-from replication.studies import rejection, rejection_compare
+from replication.studies import rejection
 from replication.studies.rejection import POPULATIONS, cost, fit, true_risk
 
 # -- the parts -----------------------------------------------------------------------------------
@@ -34,27 +34,19 @@ def test_the_lattice_holds_all_its_mass():
 
 
 def test_clopper_pearson_is_the_inverse_of_the_binomial_tails():
-    low, high = rejection_compare.clopper_pearson(7, 50, 0.95)
+    low, high = rejection.clopper_pearson(7, 50, 0.95)
     assert binom.sf(6, 50, low) == pytest.approx(0.025)
     assert binom.cdf(7, 50, high) == pytest.approx(0.025)
-    assert rejection_compare.clopper_pearson(0, 20, 0.9)[0] == 0.0
-    assert rejection_compare.clopper_pearson(20, 20, 0.9)[1] == 1.0
+    assert rejection.clopper_pearson(0, 20, 0.9)[0] == 0.0
+    assert rejection.clopper_pearson(20, 20, 0.9)[1] == 1.0
 
 
 def test_a_light_run_has_a_row_for_each_cell(monkeypatch):
     monkeypatch.setattr(rejection, "FRESH", 500)
-    monkeypatch.setattr(rejection_compare, "FRESH", 500)
     tasks = [task for task in rejection.coverage_tasks([], 2) if task.population == "Student 1.5"]
     table = pd.DataFrame([row for task in tasks for row in rejection.coverage(task)])
     assert len(table) == 2 * 8 and (table["repetitions"] == 2).all()
     assert (table["low"] <= table["high"]).all() and (table["fresh"] > 0).all()
-    variants = pd.DataFrame(rejection.conditions(rejection.Samples("Gaussian", 60, 1, 2.0)))
-    assert set(variants["variant"]) <= set(rejection.CONDITIONS)
-    assert len(variants) >= len(rejection.CONDITIONS) - 1
-    beside = rejection_compare.compare(ns=(50,), repetitions=(2,))
-    assert len(beside) == 7 and beside["length"].between(0, 1).all()
-    figure = rejection_compare.curves(ns=(30,), repetitions=(1,))
-    assert len(figure) == 11 + 2 * 9
 
 
 def test_a_kernel_that_knows_the_sample_breaks_the_promise():

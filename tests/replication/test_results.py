@@ -24,6 +24,7 @@ from replication.studies import STUDIES, run_study
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"
 TABLES = sorted(RESULTS.glob("*.csv"))
+FROZEN = sorted((RESULTS / "frozen").glob("*.csv"))
 FORM = {
     "command", "sha256", "signature", "git_commit", "date", "python", "system", "processor",
     "cores", "packages", "blas",
@@ -31,7 +32,7 @@ FORM = {
 
 
 def test_the_records_belong_to_their_tables() -> None:
-    for table in TABLES:
+    for table in [*TABLES, *FROZEN]:
         record = read_record(table)
         assert record is not None, f"{table.name} has no record: write it with save_table"
         assert FORM <= set(record), FORM - set(record)
@@ -65,6 +66,13 @@ def test_the_list_of_tables_is_true() -> None:
         r"^\| `(.+?)\.csv` \| .+ \| `(.+)` \|$", (RESULTS / "README.md").read_text(), re.M
     )
     assert dict(lines) == {path.stem: read_record(path)["command"] for path in TABLES}
+
+
+def test_frozen_tables_are_listed_and_have_no_study() -> None:
+    text = (RESULTS / "frozen" / "README.md").read_text()
+    listed = re.findall(r"^\| `(.+?)\.csv` \| .+ \| .+ \| [0-9a-f]{7} \|$", text, re.M)
+    assert sorted(listed) == [path.stem for path in FROZEN]
+    assert set(listed) & set(STUDIES) == set()
 
 
 def test_a_table_comes_back_as_it_was_saved(tmp_path: Path) -> None:
@@ -142,8 +150,8 @@ def test_a_stored_study_is_the_one_the_code_would_run() -> None:
         (["--dataset", "D7"], "D1, D2"),
         (["--all", "--trials", "2"], "of 100 splits"),
         (["--all", "--no-unit-norm", "--trials", "200"], "rows made with other options"),
-        (["--dataset", "D7", "--study", "choice_of_p"], "D1, D2"),
-        (["--all", "--trials", "1", "--study", "support"], "9 of 10 splits"),
+        (["--dataset", "D7", "--study", "decisions"], "D1, D2"),
+        (["--all", "--trials", "1", "--study", "relabelling"], "5 of 6 splits"),
     ],
 )
 def test_a_part_does_not_replace_the_whole(
@@ -152,11 +160,11 @@ def test_a_part_does_not_replace_the_whole(
     folder = tmp_path / "results"
     shutil.copytree(RESULTS, folder)
     monkeypatch.setenv("LPSVDD_RESULTS", str(folder))
-    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    before = {path.name: path.read_bytes() for path in folder.glob("*.*")}
     done = CliRunner().invoke(build(), ["run", "--jobs", "1", *words, "--save", str(folder)])
     assert done.exit_code == 1 and "a part does not replace the whole" in done.stderr
     assert lost in done.stderr and "Save to another folder" in done.stderr
-    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    assert {path.name: path.read_bytes() for path in folder.glob("*.*")} == before
 
 
 def test_a_quick_benchmark_or_fewer_fuzz_problems_do_not_replace_the_stored(
@@ -164,7 +172,7 @@ def test_a_quick_benchmark_or_fewer_fuzz_problems_do_not_replace_the_stored(
 ) -> None:
     folder = tmp_path / "results"
     shutil.copytree(RESULTS, folder)
-    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    before = {path.name: path.read_bytes() for path in folder.glob("*.*")}
     for words, sentence in (
         (["fuzz", "--problems", "3", "--save", str(folder)], "counts 10,000 problems"),
         (
@@ -174,7 +182,7 @@ def test_a_quick_benchmark_or_fewer_fuzz_problems_do_not_replace_the_stored(
     ):
         done = CliRunner().invoke(build(), words)
         assert done.exit_code == 1 and sentence in done.stderr
-    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    assert {path.name: path.read_bytes() for path in folder.glob("*.*")} == before
     done = CliRunner().invoke(build(), ["fuzz", "--problems", "3", "--save", str(tmp_path / "x")])
     assert done.exit_code == 0, done.output
     command = read_record(tmp_path / "x" / "fuzz.csv")["command"]
@@ -189,13 +197,23 @@ def test_a_record_says_what_was_run(tmp_path: Path) -> None:
     assert record["command"] == (
         "python -m replication run --dataset D1 --setting pure --trials 1 --save mine"
     )
-    study = ["run", "--jobs", "1", "--dataset", "D1", "--study", "support", "--trials", "1"]
+    study = [
+        "run",
+        "--jobs",
+        "1",
+        "--dataset",
+        "D1",
+        "--study",
+        "matched_sparsity",
+        "--trials",
+        "1",
+    ]
     done = CliRunner().invoke(build(), [*study, "--quiet", "--save", str(tmp_path / "mine")])
     assert done.exit_code == 0, done.output
-    record = read_record(tmp_path / "mine" / "support.csv")
+    record = read_record(tmp_path / "mine" / "matched_sparsity.csv")
     assert record["signature"]["trials"] == 1 and record["datasets"] == ["D1"]
     assert record["command"] == (
-        "python -m replication run --dataset D1 --study support --trials 1 --save mine"
+        "python -m replication run --dataset D1 --study matched_sparsity --trials 1 --save mine"
     )
 
 
@@ -213,6 +231,6 @@ def test_what_is_saved_is_computed_and_not_read_back(tmp_path, monkeypatch, save
     monkeypatch.setattr(studies, "run_study", looked_at)
     monkeypatch.setattr(experiment, "experiment", looked_at)
     words = ["--save", str(tmp_path)] if save else []
-    for what in (["--study", "support"], ["--setting", "pure"]):
+    for what in (["--study", "relabelling"], ["--setting", "pure"]):
         CliRunner().invoke(build(), ["run", "--all", *what, *words])
     assert asked == [save, save]

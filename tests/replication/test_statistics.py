@@ -8,8 +8,6 @@ import pytest
 
 from replication import printed
 from replication.evidence import compare_over_sets, order_probability, rank_places, signed_rank
-from replication.findings import read
-from replication.findings.per_set import effects
 from replication.statistics import (
     calibrated_quantile,
     cluster_interval,
@@ -21,7 +19,6 @@ from replication.statistics import (
     paired_differences,
     ranks,
 )
-from replication.studies import intervals
 
 
 @pytest.fixture
@@ -121,49 +118,6 @@ def test_cluster_interval_is_student_s_with_half_the_error() -> None:
     assert clustered.low == pytest.approx(wider.low)
     assert clustered.high == pytest.approx(wider.high)
     assert np.isnan(cluster_interval(values[:1]).low)
-
-
-def test_intervals_cover_on_our_own_differences() -> None:
-    """The stored study: percentiles do not cover, Student's t hardly, the calibrated t does."""
-    rows = read("interval_coverage")
-    paper = rows[rows["table"].isin(["pure", "negatives", "common_range"])]
-    means = paper.groupby("level")[["percentile", "student", "calibrated"]].mean()
-    assert means.loc[95.0, "percentile"] < 91.0 and means.loc[95.0, "student"] < 93.0
-    assert means.loc[95.0, "calibrated"] >= 94.0 and means.loc[90.0, "calibrated"] >= 89.0
-
-
-def test_coverage_is_that_of_the_interval_in_use() -> None:
-    """A Gaussian profile, where Student's t is exact: 95 % for it and more for the wider one."""
-    rng = np.random.default_rng(0)
-    values = pd.Series(rng.normal(size=60), index=[f"X{k}" for k in range(60)])
-    found = intervals.coverage(values, 0.95, rng)
-    assert found["student"] == pytest.approx(0.95, abs=0.02)
-    assert found["calibrated"] == pytest.approx(0.975, abs=0.015)
-    assert found["percentile"] < found["calibrated"]
-
-
-def test_effects_are_shrunk_as_far_as_their_noise_asks() -> None:
-    """Sets alike: no spread is seen. One set apart: it is found, and the noisy ones are not."""
-    rng = np.random.default_rng(1)
-    noise = {f"X{k}": 0.2 + 0.1 * k for k in range(10)}
-
-    def draw(shift: dict[str, float]) -> pd.Series:
-        return pd.concat({
-            name: pd.Series(shift.get(name, 0.0) + spread * rng.normal(size=40), name="auc")
-            for name, spread in noise.items()
-        }, names=["dataset", "trial"])  # fmt: skip
-
-    alike = effects(draw({}))
-    assert alike.p_value > 0.01 and alike.between < 0.1 and not alike.beyond(+1)
-    apart = effects(draw({"X0": 3.0}))
-    assert (
-        apart.q > 100 and apart.table["low"].idxmax() == "X0" and apart.table.loc["X0", "low"] > 2
-    )
-    table = apart.table
-    pulled = (table["observed"] - table["mean"]) / (table["observed"] - apart.mean)
-    assert pulled["X0"] < pulled["X9"] < 1.0  # what is known better moves less
-    alone = effects(draw({}).loc[["X0"]])
-    assert alone.freedom == 0 and alone.table["mean"].equals(alone.table["observed"])
 
 
 @pytest.mark.parametrize(

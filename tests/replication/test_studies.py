@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -13,39 +12,35 @@ import pytest
 from lpsvdd.solver import solve
 from replication import studies
 from replication.experiment import REQUIRED_SHARE, TOLERANCE
-from replication.methods.paths import centre_cell
+from replication.nonnegative import solve_nonnegative
 from replication.protocol import Task
 from replication.results import read
 from replication.studies import (
     STUDIES,
-    conditions,
-    gain,
     general_solvers,
-    hypotheses,
     negatives,
     radius_rule,
     ranges,
-    weights_range,
 )
 from replication.studies.decisions import rates
 from replication.studies.ranges import outside_and_support
 from replication.studies.references import naively_standardised
-from replication.studies.study import VariantTask, _unchanged, mean_cell, shared_place_rows
-from replication.trial import JudgedCell, judge, prepare
+from replication.studies.study import _unchanged, mean_cell, shared_place_rows
+from replication.trial import JudgedCell, prepare
 
 PURE, BOTH = Task("D1", "pure", 0), Task("D1", "negatives", 0)
 PLANS = Path(ranges.__file__).with_name("plans")
 OLDER = {
-    "support", "preparation", "targets", "negative_weight", "negative_contest", "cvxpy_grid",
-    "bound_coverage", "bound_terms", "bound_samplesize", "weighted_exponents", "openset_digits",
-    "choice_of_p", "cvxpy_time",
+    "preparation", "targets", "negative_weight", "negative_contest", "cvxpy_grid",
+    "bound_coverage", "bound_terms", "bound_samplesize",
+    "cvxpy_time",
 }  # fmt: skip
 """Studies that are older than the first plan."""
-LONG = {"cvxpy_grid", "interval_coverage", "rejection_compare", "rejection_curves"}
-"""Half a minute a task: smaller ones are tried in tests of their own."""
-ELSEWHERE = {name for name in STUDIES if name.startswith("tables_")} | {"deep", "duplicates"}
+LONG = {"cvxpy_grid"}
+"""Half a minute a task: a smaller one is tried in a test of its own."""
+ELSEWHERE = {name for name in STUDIES if name.startswith("tables_")}
 """Their data are not part of the project: tried on made-up ones in tests of their own."""
-SUMMARISED = {"bound_coverage", "bound_terms", "rejection_coverage", "rejection_conditions"}
+SUMMARISED = {"bound_coverage", "bound_terms", "rejection_coverage"}
 """Tables over hundreds of repetitions: one of them has the columns and not the numbers."""
 AGREE = {"relabelling": 0.95}
 """Share of the rows to make again, where rounding decides between two models that are as near."""
@@ -92,13 +87,13 @@ def test_every_study_has_a_plan() -> None:
 
 def test_run_store_and_read_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LPSVDD_RESULTS", str(tmp_path))
-    computed = studies.run_study("validation_size", names=["D1"], trials=1, progress=False)
+    computed = studies.run_study("references", names=["D1"], trials=1, progress=False)
     assert len(computed) == 6
     stored = computed.assign(auc=1.0)
-    studies.save_study("validation_size", stored, tmp_path)
-    again = studies.run_study("validation_size", names=["D1"], progress=False)
+    studies.save_study("references", stored, tmp_path)
+    again = studies.run_study("references", names=["D1"], progress=False)
     assert (again["auc"] == 1.0).all()
-    fewer = studies.run_study("validation_size", names=["D1"], trials=1, progress=False)
+    fewer = studies.run_study("references", names=["D1"], trials=1, progress=False)
     assert (fewer["auc"] != 1.0).all()
     with pytest.raises(KeyError, match="unknown experiment"):
         studies.run_study("horoscope")
@@ -118,13 +113,6 @@ def test_tied_cells_share_the_place_whatever_their_order() -> None:
 
 
 # -- what their names say ----------------------------------------------------------------------
-
-
-def test_a_support_vector_has_a_millionth_of_the_largest_multiplier(monkeypatch) -> None:
-    alpha = np.array([0.5, 1e-3, 6e-7, 4e-7, 0.0])
-    solutions = [SimpleNamespace(p=p, c=1.0, alpha=alpha, radius_sq=0.3) for p in (1.0, 2.0)]
-    monkeypatch.setattr(gain, "solve_path", lambda *_, **__: solutions)
-    assert [row["support"] for row in gain.support(PURE)] == [3 / 5, 3 / 5]
 
 
 def test_the_sum_to_one_variant_solves_its_own_problem() -> None:
@@ -176,19 +164,6 @@ def test_forty_cells_reach_from_the_hard_ball_to_the_mean(kernels, p):
     assert all(b <= a + 1e-6 for a, b in zip(radii, radii[1:], strict=False))
 
 
-def test_fewer_validation_rows_are_nested_and_keep_both_classes():
-    trial = prepare(PURE)
-    cells = [mean_cell(trial.kernels)]
-    sizes = []
-    for fraction in conditions.FRACTIONS:
-        smaller, scored = conditions.fewer(trial, cells, fraction)
-        assert set(smaller.y_validation) == {1, -1}
-        assert len(scored[0].scores) == len(smaller.y_validation) + len(trial.y_test)
-        sizes.append(len(smaller.y_validation))
-        assert judge(smaller, scored)[0].auc == judge(trial, cells)[0].auc
-    assert sizes == sorted(sizes) and sizes[-1] == len(trial.y_validation)
-
-
 @pytest.mark.parametrize("task", [PURE, BOTH], ids=["pure", "negatives"])
 def test_readings_are_the_solutions_of_their_rules(task):
     kernels = prepare(task).kernels
@@ -198,8 +173,8 @@ def test_readings_are_the_solutions_of_their_rules(task):
     for k in (0, pairs - 1):
         params = cells["nonnegative"][k].params
         cost = np.where(kernels.y > 0, params["c"], params.get("c2", params["c"]))
-        for radius in ("free", "nonnegative"):
-            found = solve(kernels.K, kernels.y, p=2.0, c=cost, radius=radius)
+        for radius, rule in (("free", solve), ("nonnegative", solve_nonnegative)):
+            found = rule(kernels.K, kernels.y, p=2.0, c=cost)
             beta = kernels.y * found.alpha
             expected = 2 * kernels.K_eval @ beta - kernels.diag_eval - beta @ kernels.K @ beta
             assert np.allclose(cells[radius][k].scores, expected, atol=1e-4)
@@ -236,46 +211,6 @@ def test_a_naive_deviation_blows_a_constant_column_up() -> None:
     assert abs(rows[0, 0]) == pytest.approx(1.0) and abs(rows[0, 1]) < 1e-9
     left = naively_standardised(np.column_stack([np.zeros(5), np.arange(5.0)]), np.ones((1, 2)))
     assert np.linalg.norm(left) == pytest.approx(1.0) and left[0, 0] > 0.5
-
-
-def test_density_weights_are_what_their_names_say(kernels):
-    for form in hypotheses.DENSITIES:
-        weight = hypotheses.density_weight(kernels, k=5, form=form)
-        assert weight.shape == (len(kernels.y),) and weight.min() >= 0.0
-    assert hypotheses.density_weight(kernels, 5, "mean one").mean() == pytest.approx(1.0)
-    assert hypotheses.density_weight(kernels, 5, "max/d").min() == pytest.approx(1.0)
-
-
-def test_weights_on_other_rows_keep_their_values_and_lose_their_meaning():
-    weights = np.array([0.0, 0.3, 1.0, 0.5])
-    order = np.array([2, 0, 3, 1])
-    assert weights_range.placed(weights, "own", order) is weights
-    permuted = weights_range.placed(weights, "permuted", order)
-    assert permuted.tolist() == [1.0, 0.0, 0.5, 0.3]
-    turned = weights_range.placed(weights, "reversed", order)
-    assert turned.tolist() == [1.0, 0.5, 0.0, 0.3]
-
-
-def test_weighted_cells_lead_to_the_weighted_mean(kernels):
-    weights = np.linspace(0.0, 1.0, len(kernels.y))
-    mean = centre_cell(kernels, weights / weights.sum()).scores
-    for p in (1.0, 5.0):
-        cells = weights_range.share_cells(kernels, weights, p, 8)
-        assert len(cells) == 8
-        off = [np.abs(cell.scores - mean).max() for cell in cells]
-        assert off[-1] < 0.05 * off[0]
-
-
-def test_conditions_change_what_they_name():
-    names = {c: conditions.changed(VariantTask(PURE, c)) for c in conditions.CONDITIONS}
-    n = len(names["as is"].kernels.y)
-    assert n == 17
-    assert names["n = 10"].kernels.y.shape == (10,) and names["n = 20"] is None
-    plain = prepare(PURE).kernels.K
-    assert np.allclose(names["as is"].kernels.K, plain)
-    for changed in ("contamination 0.2", "tails 2"):
-        assert names[changed].kernels.K.shape == (n, n)
-        assert not np.allclose(names[changed].kernels.K, plain)
 
 
 def test_the_estimate_multiplies_cells_by_sampled_times() -> None:

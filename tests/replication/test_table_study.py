@@ -6,12 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lpsvdd.preprocessing import shared_rows
-from replication import anomaly_sets, table_sets
-from replication.anomaly_sets import AnomalyDataError
+from lpsvdd import LpSVDD
+from lpsvdd.cost_rule import SLACK_SHARE
+from replication import table_sets
+from replication.findings import cost_scale as cost_findings
 from replication.findings import tables as findings
-from replication.studies import duplicates
+from replication.preprocessing import shared_rows
+from replication.studies import cost_scale as cost_study
 from replication.studies import tables as study
+from replication.table_sets import TableDataError
 
 NAME = "oddbench__Made"
 
@@ -41,12 +44,10 @@ def test_shared_rows_are_those_equal_in_every_column():
         shared_rows(train, [[1.0]])
 
 
-def test_a_draw_never_tests_on_a_training_row_nor_on_a_reserved_anomaly(made):
+def test_a_draw_never_tests_on_a_training_row(made):
     data = study.draw(study.TableTask(NAME))
     assert data.train.shape == (90, 3) and (data.y == 1).sum() == 60
     assert not shared_rows(data.train, data.test).any()
-    mixed = study.draw(study.TableTask(NAME, 0, 10))
-    assert len(mixed.train) == 90 and (mixed.y == -1).sum() == 80 - study.RESERVED
     assert np.allclose(data.train.mean(axis=0), 0.0)
 
 
@@ -55,13 +56,13 @@ def test_another_table_of_that_name_is_refused(made):
         parts = dict(held)
     parts["y"] = 1 - parts["y"]
     np.savez(made / f"{NAME}.npz", **parts)
-    with pytest.raises(AnomalyDataError, match="SHA-256"):
+    with pytest.raises(TableDataError, match="SHA-256"):
         table_sets.load(NAME)
     np.savez(made / f"{NAME}.npz", other=parts["y"])
     for damage in (None, b"no archive", b"PK\x03\x04 cut", b""):
         if damage is not None:
             (made / f"{NAME}.npz").write_bytes(damage)
-        with pytest.raises(AnomalyDataError, match="arrays train, test and y"):
+        with pytest.raises(TableDataError, match="arrays train, test and y"):
             table_sets.load(NAME)
 
 
@@ -108,23 +109,6 @@ def test_parts_share_no_cluster_and_hold_what_the_plan_says():
     assert found.loc[[*study.DESIGN, *study.JUDGED], "anomalies"].min() >= 20
 
 
-def test_a_large_difference_is_real_only_if_both_other_draws_have_it():
-    name = study.JUDGED[0]
-
-    def rows(trial, difference):
-        one = {"dataset": name, "trial": trial, "width": "chosen", "share": 0.1, "auc_2": 70.0}
-        one |= {"features": 3, "anomalies": 40, "copies": 0.6}
-        return one | {f"auc_{p}": 70.0 for p in findings.OTHERS} | {"auc_1": 70.0 + difference}
-
-    first = pd.DataFrame([rows(0, 3.0)])
-    for other, real in ((1.0, 1), (0.1, 0), (-1.0, 0)):
-        again = pd.DataFrame([rows(1, 1.0), rows(2, other)])
-        found = findings.tables_far(first, again)
-        assert found.facts["real"] == found.facts["copied"] == real
-        drawn = found.table.iloc[0][["draw 1", "draw 3", "farthest p"]]
-        assert drawn.tolist() == pytest.approx([3.0, other, 1.0])
-
-
 def test_an_interval_that_one_table_carries_is_seen_not_to_cover():
     names = [f"made up {k}" for k in range(100)]
     even = pd.Series(np.random.default_rng(0).normal(size=100), index=names)
@@ -132,24 +116,48 @@ def test_an_interval_that_one_table_carries_is_seen_not_to_cover():
     assert findings.covered(even) > 93.0 and findings.covered(alone) < 75.0
 
 
-def test_an_anomaly_set_that_is_absent_or_another_is_refused(tmp_path, monkeypatch):
-    monkeypatch.delenv(anomaly_sets.VARIABLE, raising=False)
-    with pytest.raises(AnomalyDataError, match=f"--from or the variable {anomaly_sets.VARIABLE}"):
-        anomaly_sets.load("wine")
-    anomaly_sets.use(tmp_path)
-    with pytest.raises(AnomalyDataError, match="the folder lacks wine"):
-        anomaly_sets.load("wine")
-    (tmp_path / anomaly_sets.records()["file"]["wine"]).write_bytes(b"another file")
-    with pytest.raises(AnomalyDataError, match="SHA-256 differs"):
-        anomaly_sets.load("wine")
+def test_folder_without_tables_is_refused(tmp_path, monkeypatch):
+    monkeypatch.delenv(table_sets.VARIABLE, raising=False)
+    with pytest.raises(TableDataError, match=f"--from or the variable {table_sets.VARIABLE}"):
+        table_sets.folder()
+    with pytest.raises(TableDataError, match="holds no table"):
+        table_sets.use(tmp_path)
+    (tmp_path / f"{NAME}.npz").touch()
+    monkeypatch.setenv(table_sets.VARIABLE, "elsewhere")
+    table_sets.use(tmp_path)
+    with pytest.raises(TableDataError, match=r"the folder lacks .*\.npz"):
+        table_sets.load("ovrbench__none")
 
 
-def test_rows_on_both_sides_are_counted_and_left_out(monkeypatch):
-    """Twenty copies of two rows: all stand in training, and nothing is left without them."""
-    rng = np.random.default_rng(0)
-    X = np.vstack([np.repeat(rng.normal(size=(2, 2)), 20, axis=0), rng.normal(5, 1, size=(20, 2))])
-    monkeypatch.setattr(anomaly_sets, "load", lambda name: (X, np.arange(60) >= 40))
-    task = study.TableTask("wine", duplicates.FIRST)
-    rows = pd.DataFrame(duplicates.duplicates(task))
-    assert set(rows["way"]) == {duplicates.AS_THEY_ARE, duplicates.DRAWN_TWICE}
-    assert (rows["shared"] == 100).all() and rows["method"].nunique() == 6
+# -- the constant of the cost rule -----------------------------------------------------------------
+
+
+def test_the_constant_is_the_admissible_one_with_the_highest_auc_and_ties_go_to_the_rate():
+    table = pd.DataFrame(
+        {
+            "AUC": [70.0, 75.0, 74.95, 90.0, 90.0],
+            "rejected, 10 wanted": [10.0, 10.9, 10.1, 12.0, 10.0],
+            "shapes, 5 wanted: lowest": [4.0, 4.0, 4.0, 4.0, 2.0],
+            "shapes, 5 wanted: highest": [6.0, 6.0, 6.0, 6.0, 6.0],
+        },
+        index=pd.Index([0.01, 0.03, 0.2, 0.3, 1.0], name="f"),
+    )
+    assert cost_findings.chosen_constant(table) == 0.2
+    assert cost_findings.chosen_constant(table.assign(AUC=[70.0, 75.0, 74.8, 90.0, 90.0])) == 0.03
+    assert cost_findings.chosen_constant(table.iloc[3:]) == cost_findings.CODED
+
+
+def test_an_explicit_cost_is_that_of_the_default():
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    model = cost_study.with_constant(SLACK_SHARE, 0.05, X).fit(X)
+    default = LpSVDD(nu=0.05).fit(X)
+    assert model.C_ == pytest.approx(default.C_) and model.offset_ == pytest.approx(default.offset_)
+    assert cost_study.with_constant(2 * SLACK_SHARE, 0.05, X).C == pytest.approx(model.C_ / 2)
+
+
+def test_the_job_of_the_cost_rule_takes_shapes_and_tables(made):
+    for name in ("ring", NAME):
+        rows = pd.DataFrame(cost_study.cost_scale(study.TableTask(name)))
+        assert rows["f"].tolist() == list(cost_study.CANDIDATES)
+        assert rows["auc"].isna().all() if name == "ring" else rows["auc"].between(50, 100).all()
+        assert (rows["rejected_5"] < 25).all() and (rows["rejected_5"] <= rows["rejected_10"]).all()

@@ -42,5 +42,6 @@ def test_the_tutorial_runs_as_one_script(root, tmp_path, monkeypatch, capfd):
     shown = capfd.readouterr().out
     for line in ("identical: True", "they sum to the scores: True"):
         assert line in shown
-    assert re.search(r"\b([1-9]\d*) outliers, \1 scores above the threshold", shown)
+    (right,) = re.findall(r"first reason is the spoilt column: (\d+) of 10", shown)
+    assert int(right) >= 8  # a guess among 30 columns is right once in three such tables
     assert names["n_splits"] == 2 and (names["folder"] / "scores.csv").is_file()

@@ -14,6 +14,7 @@ from replication.wording import (
     listed,
     minus,
     number,
+    points,
     ranged,
     signed,
     worded,
@@ -67,6 +68,18 @@ def test_a_mean_with_its_interval():
     assert worded(Interval(3.0, np.nan, np.nan, 1, 1, 0)) == "+3.0 (one data set)"
     assert worded(Interval(3.0, np.nan, np.nan, 2, 1, 0)) == "+3.0 (one source)"
     assert bracketed(Interval(0.1, -0.2, 0.3, 9, 1, 0)) == "+0.10 [−0.20, +0.30]"
+
+
+def test_points_above_and_below_say_the_other_method_and_the_interval():
+    assert points(Interval(8.88, 5.19, 12.7, 20, 17, 3), "B") == (
+        "8.9 points above B (95 % CI +5.2 to +12.7)"
+    )
+    assert points(Interval(-0.91, -1.77, -0.03, 20, 6, 14), "B") == (
+        "0.91 points below B (95 % CI −1.77 to −0.03)"
+    )
+    assert points(Interval(-3.0, np.nan, np.nan, 1, 0, 1), "B") == (
+        "3.0 points below B (one data set)"
+    )
 
 
 def test_quotes_are_filled_from_named_facts():

@@ -1,0 +1,108 @@
+"""Sample weights: formulas, degenerate inputs, the treatment of negatives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.distance import cdist
+from sklearn.neighbors import NearestNeighbors
+
+from lpsvdd.kernels import kernel_matrix
+from replication.weights import density, global_local, kernel_distances, position, sample_weights
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(30, 3))
+K = kernel_matrix(X, kernel="rbf", gamma=0.3)
+Y = np.r_[np.ones(20), -np.ones(10)]
+
+FUNCTIONS = {
+    "position-linear": lambda X, y=None, **kw: position(_rbf(X), y, **kw),
+    "position-minmax": lambda X, y=None, **kw: position(_rbf(X), y, variant="minmax", **kw),
+    "position-exp": lambda X, y=None, **kw: position(_rbf(X), y, variant="exp", **kw),
+    "density": density,
+    "global-local": lambda X, y=None, **kw: global_local(_rbf(X), y, **kw),
+}
+
+
+def _rbf(X):
+    return kernel_matrix(np.asarray(X, dtype=float), kernel="rbf", gamma=0.3)
+
+
+def test_position_uses_the_distance_to_the_mean():
+    # With the linear kernel the feature-space mean is the mean of the data.
+    D = ((X - X.mean(axis=0)) ** 2).sum(axis=1)
+    linear = X @ X.T
+    np.testing.assert_allclose(position(linear), 1.0 - D / D.max(), atol=1e-9)
+    np.testing.assert_allclose(
+        position(linear, variant="minmax"), (D.max() - D) / np.ptp(D), atol=1e-9
+    )
+    np.testing.assert_allclose(position(linear, variant="exp"), np.exp(-D / D.mean()), rtol=1e-9)
+
+
+@pytest.mark.parametrize("k", [1, 5, 29, 500])
+def test_density_uses_the_kth_other_neighbour(k):
+    nearest = NearestNeighbors(n_neighbors=min(k, 29)).fit(X)
+    d = nearest.kneighbors()[0][:, -1]  # without arguments: the point itself is not counted
+    np.testing.assert_allclose(density(X, k=k), 1.0 - d / d.max(), atol=1e-9)
+
+
+def test_weights_by_name_take_distances_from_the_inputs_where_there_are_any():
+    by_inputs = sample_weights("density", K, Y, X, k=3)
+    np.testing.assert_array_equal(by_inputs, density(X, Y, k=3))
+    by_kernel = sample_weights("density", K, Y, k=3)
+    np.testing.assert_array_equal(by_kernel, density(y=Y, distances=kernel_distances(K), k=3))
+    assert np.abs(by_inputs - by_kernel).max() > 0.01
+    for name, weigh in (("position", position), ("global-local", global_local)):
+        np.testing.assert_array_equal(sample_weights(name, K, Y, X), weigh(K, Y))
+
+
+def test_a_small_difference_is_a_difference():
+    """Distances that differ by a tenth of a per cent are no rounding: the weights differ."""
+    line = np.cumsum([0.0, 1.0, 1.001, 1.002, 1.003])[:, None]
+    w = density(line, k=1)
+    assert w[-1] == 0.0 and 0.0 < w[-2] < w[0] == pytest.approx(1 - 1 / 1.003)
+    near = position(np.diag([1.0, 1.001, 1.002]))
+    assert near[-1] == 0.0 and near[0] > near[1] > 0.0
+
+
+def test_global_local_parts():
+    g = K.mean(axis=1)
+    others = np.sort(K - 2.0 * np.eye(30), axis=1)[:, ::-1]  # own entry last
+    local = others[:, :4].mean(axis=1)
+    np.testing.assert_allclose(global_local(K, k=4, lam=1.0), g / g.max())
+    np.testing.assert_allclose(global_local(K, k=4, lam=0.0), local / local.max())
+    mixed = 0.25 * g / g.max() + 0.75 * local / local.max()
+    np.testing.assert_allclose(global_local(K, k=4, lam=0.25), mixed)
+
+
+def test_kernel_distances():
+    np.testing.assert_allclose(kernel_distances(X @ X.T), cdist(X, X), atol=1e-7)
+    assert np.isfinite(kernel_distances(np.ones((4, 4)))).all()
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_negatives(name):
+    weigh = FUNCTIONS[name]
+    weights = weigh(X, Y)
+    np.testing.assert_array_equal(weights[Y < 0], 1.0)
+    np.testing.assert_allclose(weights[Y > 0], weigh(X[Y > 0]), atol=1e-9)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_equal_points_get_equal_positive_weights(name):
+    for data in (np.zeros((1, 2)), np.zeros((6, 2)), np.array([[0.0], [1.0]]), np.eye(5)):
+        w = FUNCTIONS[name](data)
+        assert w[0] > 0.0
+        np.testing.assert_allclose(w, w[0])
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@given(seed=st.integers(0, 10**6), n=st.integers(1, 12), copies=st.integers(1, 3))
+@settings(max_examples=10, deadline=None, derandomize=True)
+def test_weights_are_finite_and_not_all_zero(name, seed, n, copies):
+    data = np.repeat(np.random.default_rng(seed).normal(size=(n, 2)), copies, axis=0)
+    w = FUNCTIONS[name](data)
+    assert w.shape == (n * copies,)
+    assert np.isfinite(w).all() and (w >= 0.0).all() and (w <= 1.0 + 1e-9).all() and w.any()
