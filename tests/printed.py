@@ -94,7 +94,7 @@ def in_text(text: str, page: str) -> Iterator[Printed]:
     for span in SPAN.findall(INDENTED.sub("\n", text)):
         if is_command(span):
             yield Printed("command", span, page)
-        elif re.match(r"--?[a-z]", span):
+        elif re.match(r"--?[a-z][\w-]*(?:\s|$)", span):
             yield Printed("option", span, page)
 
 

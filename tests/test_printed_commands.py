@@ -7,6 +7,7 @@ command. So a new command on a page is covered at once, or fails.
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import shlex
@@ -49,11 +50,6 @@ REDUCED = {
         "python -m pip install --dry-run --no-deps --no-build-isolation '.[plots]'",
         "asks a package index",
     ),
-    'pip install ".[plots,onnx]"': (
-        "python -m pip install --dry-run --no-deps --no-build-isolation '.[plots,onnx]'",
-        "asks a package index",
-    ),
-    "lpsvdd data add": ("lpsvdd data add --help", "a file that may not be redistributed"),
     f"{RUN} --method my_detector:Nearest --dataset my.csv --target normal --dataset D7": (
         f"{RUN} --method my_detector:Nearest --dataset my.csv --target normal --dataset D7 "
         "--trials 1",
@@ -66,10 +62,6 @@ REDUCED = {
     f"{RUN} --all --study NAME --save results": (
         f"{RUN} --dataset D7 --study support --trials 1 --save elsewhere",
         "NAME is any study; all sets take minutes to hours",
-    ),
-    f"{RUN} --all --study weighted_exponents --save results": (
-        f"{RUN} --dataset D7 --study weighted_exponents --trials 1 --save elsewhere",
-        "all sets take minutes",
     ),
     f"{RUN} --all --study tilt --save results": (
         f"{RUN} --dataset D7 --study tilt --trials 1 --save elsewhere",
@@ -96,9 +88,6 @@ WITH_OPTION = {
     "--backend dask": f"{RUN} --dataset D7 --setting pure --trials 1 --backend dask",
     "--method NAME": f"{RUN} --dataset D7 --setting pure --trials 1 --method my_detector:Nearest",
     "--tune --trim 0.1": "lpsvdd fit rows.csv --tune --trim 0.1 --model m.lpsvdd",
-    "--holdout 0.3": "lpsvdd fit rows.csv --holdout 0.3 --model m.lpsvdd",
-    "--p 1.2 --nu 0.05": "lpsvdd fit rows.csv --p 1.2 --nu 0.05 --model m.lpsvdd",
-    "--plot scores.png": "lpsvdd score m.lpsvdd new.csv --plot scores.png",
 }
 
 #: What has to be done before a command that begins so.
@@ -116,12 +105,21 @@ def how_to_run(one: Printed) -> str:
     return REDUCED.get(one.text, (one.text, ""))[0]
 
 
+def all_help(parser: argparse.ArgumentParser) -> str:
+    """What a parser and those of its commands say of themselves."""
+    parts = [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)]
+    return parser.format_help() + "".join(all_help(p) for a in parts for p in a.choices.values())
+
+
 def long_options() -> set[str]:
     """Every option of both command lines."""
-    from lpsvdd.cli import build as of_the_method
-    from replication.cli import build as of_the_replication
+    from lpsvdd.cli import command_parser
+    from replication.cli import build
 
-    waiting, found = [get_command(of_the_method()), get_command(of_the_replication())], set()
+    waiting, found = (
+        [get_command(build())],
+        set(re.findall(r"--[\w-]+", all_help(command_parser()))),
+    )
     for command in waiting:
         waiting += getattr(command, "commands", {}).values()
         for parameter in command.params:
