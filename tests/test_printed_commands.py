@@ -43,7 +43,6 @@ REDUCED = {
     "make lab": ("make -n lab", "a server that does not end"),
     "make bench": ("python -m replication bench --profile quick", "half an hour"),
     "make reproduce": ("make reproduce DATASETS=D7 TRIALS=1", "forty minutes"),
-    "make fuzz": ("python -m replication fuzz --problems 400", "minutes for all 10,000"),
     ".ci/run": ("bash -n .ci/run", "half an hour; it runs these tests"),
     ".ci/lock.sh": ("bash -n .ci/lock.sh", "asks a package index"),
     'pip install ".[plots]"': (
