@@ -43,6 +43,10 @@ REDUCED = {
     "make lab": ("make -n lab", "a server that does not end"),
     "make bench": ("python -m replication bench --profile quick", "half an hour"),
     "make reproduce": ("make reproduce DATASETS=D7 TRIALS=1", "forty minutes"),
+    "python -m replication data add": (
+        "python -m replication data add --help",
+        "needs the file of a set that may not be redistributed",
+    ),
     ".ci/run": ("bash -n .ci/run", "half an hour; it runs these tests"),
     ".ci/lock.sh": ("bash -n .ci/lock.sh", "asks a package index"),
     'pip install ".[plots]"': (
@@ -59,7 +63,7 @@ REDUCED = {
         "all sets take minutes",
     ),
     f"{RUN} --all --study NAME --save results": (
-        f"{RUN} --dataset D7 --study support --trials 1 --save elsewhere",
+        f"{RUN} --dataset D7 --study radius_pure --trials 1 --save elsewhere",
         "NAME is any study; all sets take minutes to hours",
     ),
     f"{RUN} --all --study tilt --save results": (
