@@ -21,6 +21,7 @@ from lpsvdd.solver.certificate import (
     OPTIMAL,
     RADIUS_ZERO,
     allowance,
+    better,
     certified_gap,
     is_optimal,
 )
@@ -190,6 +191,9 @@ def solve_problem(
         value, n_iter, status = radius_zero_value(problem), 0, RADIUS_ZERO
     else:
         value, n_iter = minimise(problem, start, tol, max_iter, report)
+        if start is not None and not is_optimal(problem, value, tol):  # it may have misled
+            again, more = minimise(problem, None, tol, max_iter, report)
+            n_iter, value = n_iter + more, better(problem, again, value)
         status = OPTIMAL if is_optimal(problem, value, tol) else NOT_CONVERGED
     if status == NOT_CONVERGED:
         _warn(problem, value, n_iter, tol)
