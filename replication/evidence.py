@@ -165,9 +165,9 @@ def decision_table(rows: pd.DataFrame, pairs: Mapping[str, tuple[str, str]]) -> 
             "says": found.state,
             "could see": found.detectable,
             "single sets": f"{signed(found.lowest)} to {signed(found.highest)}",
-            "P(lower)": bayes["lower"],
-            "P(within)": bayes["equivalent"],
-            "P(higher)": bayes["higher"],
+            "P(lower, within, higher)": ", ".join(
+                f"{bayes[side]:.2g}" for side in ("lower", "equivalent", "higher")
+            ),
             "won : lost": f"{found.wins} : {found.losses}",
         }
     return pd.DataFrame(list(lines.values()), index=pd.Index(lines, name="comparison"))
