@@ -229,13 +229,6 @@ class Training:
             return values
         return self.for_all(values / self.weight_kept) * weight
 
-    def kernel_of(self, rows: np.ndarray, about: np.ndarray | None = None) -> np.ndarray:
-        """Kernel values among some samples; of a linear kernel about some centre."""
-        if self.K is not None:
-            return self.K[np.ix_(rows, rows)]
-        X = blocks_of(self.X).take(rows)
-        return kernel_matrix(X if about is None else X - about, **self.options)
-
 
 def chosen_solver(model: LpSVDD, X) -> str:
     """Return the solver of a fit: the one asked for, or by the kind and number of samples."""
