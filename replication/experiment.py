@@ -1,48 +1,42 @@
-"""The paper's two experiments: which tasks, which methods, and what of it is known already.
+"""What a table of results is, and the one function that computes it: the paper's two and studies.
 
-``experiment`` is what notebooks and the command line call. It takes from a committed table the
-tasks that were computed with the same options, the same grids and the same computation version,
-computes the rest, and returns the table.
+A :class:`Study` is a name, a job (a pure function of a task), tasks, and the parameters that decide
+the numbers. :func:`compute` takes its table from ``results/`` where it was made with the same
+parameters and computation version, and runs it otherwise. :func:`paper_table` is the paper's
+experiment of one setting; the others are in ``studies``.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
 from replication import datasets
 from replication.methods import METHODS, Method
-from replication.paper import METHOD_NAMES, SETTINGS
+from replication.paper import METHOD_NAMES, SETTINGS, TRIALS
 from replication.protocol import COMPUTATION_VERSION, DEFAULTS, Options, Task
-from replication.results import read, read_record, results_folder
-from replication.runner import SERIAL, Backend, run
-from replication.trial import COLUMNS, run_trial
+from replication.results import read, read_record, results_folder, save_table
+from replication.runner import HasKey, Row, run_tasks
+from replication.trial import TRIAL_COLUMNS, run_trial
 
 if TYPE_CHECKING:
     from replication.own import OwnSet
 
 NOTHING: Mapping[str, OwnSet] = MappingProxyType({})
-SPLITS = {"pure": 100, "negatives": 100}
-"""Splits of the stored tables; the paper has ``paper.TRIALS``, and ours begin with as many."""
+SPLITS = 100
+"""Splits of the paper's tables here; the paper has ``paper.TRIALS``, ours begin with as many."""
 TOLERANCE = 0.05
 """AUC points within which a recomputed row counts as the same."""
 REQUIRED_SHARE = 0.99
 """Share of rows that must be the same for a recomputation to count as agreeing."""
-
-
-def paper_methods(setting: str) -> list[Method]:
-    """Methods of the paper's table for a setting, in the order of its columns."""
-    if setting not in SETTINGS:
-        raise ValueError(f"setting={setting!r}: expected one of {', '.join(SETTINGS)}")
-    return [METHODS[setting, name] for name in METHOD_NAMES[setting]]
 
 
 def all_datasets() -> list[str]:
@@ -62,135 +56,204 @@ def available() -> list[str]:
     return found
 
 
-def grid_digest(method: Method) -> str:
-    """Eight hexadecimal digits that change with any value of the grid, or its order."""
-    text = json.dumps(method.grid)
-    return hashlib.sha256(text.encode()).hexdigest()[:8]
-
-
-def signature(setting: str, options: Options, methods: Sequence[Method]) -> dict[str, Any]:
-    """Whatever decides the numbers of a run, for its manifest and provenance record."""
-    return {
-        "computation": COMPUTATION_VERSION,
-        "setting": setting,
-        "options": asdict(options),
-        "methods": {
-            method.name: {"cells": len(method.grid), "grid": grid_digest(method)}
-            | ({"class": method.origin} if method.origin else {})
-            for method in methods
-        },
-    }
-
-
-def make_tasks(
-    setting: str,
+def splits(
     names: Sequence[str],
-    trials: int | Sequence[int],
+    trials: int,
+    *,
+    settings: Sequence[str] = ("pure",),
+    first: int = 0,
     own: Mapping[str, OwnSet] = NOTHING,
 ) -> list[Task]:
-    """Tasks in the order data set, trial; unknown names raise KeyError before anything runs."""
-    numbers = range(trials) if isinstance(trials, int) else trials
-    ids = [name if name in own else datasets.find(name).id for name in names]
-    return [Task(name, setting, trial) for name in dict.fromkeys(ids) for trial in numbers]
+    """Splits of every data set, from the number ``first`` on; an unknown name raises KeyError."""
+    ids = dict.fromkeys(name if name in own else datasets.find(name).id for name in names)
+    numbers = range(first, first + trials)
+    return [
+        Task(name, setting, number) for setting in settings for name in ids for number in numbers
+    ]
 
 
-def expected_cost(task: Task, own: Mapping[str, OwnSet] = NOTHING) -> float:
-    """Relative time of a task: a few Cholesky factorisations per cell, plus a fixed share."""
-    size = own[task.dataset] if task.dataset in own else datasets.find(task.dataset)
-    n_train = (size.positives if task.setting == "pure" else size.n) / 3
-    return 1.0 + (n_train / 200.0) ** 2.5
+def unchanged(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows
 
 
-def stored_rows(
-    table: Path, wanted: dict[str, Any], methods: Sequence[Method]
-) -> dict[str, list[dict[str, Any]]]:
-    """Rows of a committed table by task key, where its provenance matches what is wanted."""
-    if not table.exists():
-        return {}
-    rows = read(table)  # raises where the file is not the one recorded
-    record = read_record(table) or {}
-    found = record["signature"]
-    names = [method.name for method in methods]
-    same = all(found.get(key) == wanted[key] for key in ("computation", "setting", "options"))
-    if not same or any(found["methods"].get(name) != wanted["methods"][name] for name in names):
-        return {}
-    rows = rows[rows["method"].isin(names)]
-    known = {}
-    for (dataset, trial), part in rows.groupby(["dataset", "trial"], sort=False):
-        part = part.set_index("method").reindex(names)
-        if part["n_train"].notna().all():
-            lines = part.reset_index()[list(COLUMNS)]
-            key = Task(dataset, wanted["setting"], int(trial)).key
-            known[key] = json.loads(lines.to_json(orient="records"))
-    return known
+@dataclass(frozen=True)
+class Study:
+    """One question, the job that answers it on one task, and the size of the experiment.
+
+    ``parameters`` holds, beside the job's code, what decides the numbers; ``finish`` turns the
+    rows of all tasks into the table that is kept.
+    """
+
+    name: str
+    question: str
+    job: Callable[[Any], list[Row]]
+    tasks: Callable[[list[str], int], Sequence[HasKey]] = splits
+    names: tuple[str, ...] = tuple(all_datasets())
+    trials: int = TRIALS
+    parameters: dict[str, Any] = field(default_factory=dict)
+    finish: Callable[[pd.DataFrame], pd.DataFrame] = unchanged
+
+    def signature(self) -> dict[str, Any]:
+        """Whatever decides the numbers, whichever data sets are run."""
+        return {
+            "computation": COMPUTATION_VERSION,
+            "study": self.name,
+            "trials": self.trials,
+            "parameters": self.parameters,
+        }
+
+    def names_here(self) -> list[str]:
+        """Data sets of the study that are available on this machine."""
+        absent = set(all_datasets()) - set(available())
+        return [name for name in self.names if name not in absent]
+
+    def is_made_by(self, signature: dict[str, Any]) -> bool:
+        """Whether a stored table of this signature holds what the study would compute."""
+        return signature == json.loads(json.dumps(self.signature()))
+
+    def part(self, table: pd.DataFrame, names: Sequence[str] | None) -> pd.DataFrame | None:
+        """The stored table, cut to the data sets asked for; None where it lacks one of them."""
+        if names is None:
+            return table
+        if not set(names) <= set(table.get("dataset", [])):
+            return None
+        return table[table["dataset"].isin(names)].reset_index(drop=True)
+
+
+class PaperTable(Study):
+    """The paper's experiment of a setting; its stored table serves for fewer splits and methods."""
+
+    def signature(self) -> dict[str, Any]:
+        """Options of the protocol, methods with their grids, files of a user's own."""
+        return {"computation": COMPUTATION_VERSION, "setting": self.name} | self.parameters
+
+    def is_made_by(self, signature: dict[str, Any]) -> bool:
+        """As in a study; the stored table may have more methods."""
+        wanted = self.signature()
+        methods = wanted.pop("methods").items() <= signature["methods"].items()
+        return methods and wanted == {k: v for k, v in signature.items() if k != "methods"}
+
+    def part(self, table: pd.DataFrame, names: Sequence[str] | None) -> pd.DataFrame | None:
+        """Rows of these data sets, splits and methods, in this order; None where one is missing."""
+        tasks = self.tasks(
+            list(dict.fromkeys(table["dataset"]) if names is None else names), self.trials
+        )
+        keys = [(t.dataset, t.trial, m) for t in tasks for m in self.parameters["methods"]]
+        found = table.set_index(["dataset", "trial", "method"]).reindex(keys).reset_index()
+        return None if found["n_train"].isna().any() else found[list(TRIAL_COLUMNS)]
+
+
+def paper_methods(setting: str) -> list[Method]:
+    """Methods of the paper's table for a setting, in the order of its columns."""
+    if setting not in SETTINGS:
+        raise ValueError(f"setting={setting!r}: expected one of {', '.join(SETTINGS)}")
+    return [METHODS[setting, name] for name in METHOD_NAMES[setting]]
+
+
+def method_grids(methods: Sequence[Method]) -> dict[str, dict[str, Any]]:
+    """For each method the number of cells, and a digest of all values of its grid in order."""
+    return {
+        one.name: {
+            "cells": len(one.grid),
+            "grid": hashlib.sha256(json.dumps(one.grid).encode()).hexdigest()[:8],
+        } | ({"class": one.origin} if one.origin else {})
+        for one in methods
+    }  # fmt: skip
+
+
+def paper_table(
+    setting: str,
+    methods: Sequence[Method] | None = None,
+    options: Options = DEFAULTS,
+    own: Mapping[str, OwnSet] = NOTHING,
+) -> PaperTable:
+    """The paper's experiment of a setting, by default with the paper's methods and options.
+
+    ``own`` are data sets that are not in the catalogue, by name.
+    """
+    chosen = paper_methods(setting) if methods is None else list(methods)
+    if not chosen:
+        raise ValueError("nothing to run: no method was named")
+    files = {"files": {name: one.sha256 for name, one in own.items()}} if own else {}
+    return PaperTable(
+        name=setting,
+        question="AUC of every method on every data set and split, selected on validation rows.",
+        job=partial(run_trial, options=options, methods=chosen, own=own),
+        tasks=partial(splits, settings=[setting], own=own),
+        trials=SPLITS,
+        parameters={"options": asdict(options), "methods": method_grids(chosen)} | files,
+    )
+
+
+def compute(
+    one: Study,
+    *,
+    names: Sequence[str] | None = None,
+    trials: int | None = None,
+    recompute: bool = False,
+    **runner: Any,
+) -> pd.DataFrame:
+    """The table of a study.
+
+    Parameters
+    ----------
+    names, trials : data sets and number of splits; by default those of the stored table, as far as
+        the data sets are available here
+    recompute : compute everything, even what ``results/`` holds
+    runner : folder, n_jobs, backend and progress as in ``runner.run_tasks``
+    """
+    asked = one if trials is None else replace(one, trials=trials)
+    if not recompute and (path := results_folder() / f"{one.name}.csv").exists():
+        table = read(path)  # raises where the file is not the one recorded
+        if asked.is_made_by((read_record(path) or {})["signature"]):
+            if (found := asked.part(table, names)) is not None:
+                return found
+    tasks = asked.tasks(asked.names_here() if names is None else list(names), asked.trials)
+    if not tasks:
+        raise ValueError("nothing to run: no data set or no split was named")
+    return asked.finish(
+        pd.DataFrame(run_tasks(asked.job, tasks, signature=asked.signature(), **runner))
+    )
+
+
+def save_study(
+    one: Study, table: pd.DataFrame, folder: Path, *, command: str | None = None, **further: Any
+) -> None:
+    """Write the table of an experiment, by default one of its full size, and its record."""
+    if "dataset" in table:
+        further["datasets"] = sorted(set(table["dataset"]))
+    save_table(
+        table,
+        folder / f"{one.name}.csv",
+        command=command or f"python -m replication run --all --study {one.name} --save results",
+        signature=one.signature(),
+        question=one.question,
+        **further,
+    )
 
 
 def experiment(
     setting: str,
     *,
-    names: Sequence[str] | None = None,
-    trials: int | Sequence[int] | None = None,
     methods: Sequence[Method] | None = None,
     options: Options = DEFAULTS,
     own: Mapping[str, OwnSet] = NOTHING,
-    backend: Backend = SERIAL,
-    folder: str | Path | None = None,
-    recompute: bool = False,
-    progress: bool = True,
+    **how: Any,
 ) -> pd.DataFrame:
-    """Results table of one setting.
-
-    Parameters
-    ----------
-    names, trials, methods : what to run; by default 20 data sets, ``SPLITS`` trials, the paper's
-        methods
-    options : the open choices of the protocol
-    own : data sets that are not in the catalogue, by name; ``names`` says which are run
-    backend : where to compute what is not known
-    folder : keeps each finished task, so that an interrupted run goes on
-    recompute : compute everything, even what ``results/`` holds for the same options and version
-    """
-    chosen = paper_methods(setting) if methods is None else list(methods)
-    wanted = signature(setting, options, chosen)
-    count = SPLITS[setting] if trials is None else trials
-    tasks = make_tasks(setting, all_datasets() if names is None else names, count, own)
-    used = {task.dataset: own[task.dataset] for task in tasks if task.dataset in own}
-    if not (chosen and tasks):
-        raise ValueError("nothing to run: no method, no data set or no split was named")
-    files = {"files": {name: one.sha256 for name, one in used.items()}} if used else {}
-    known = None
-    if not recompute:
-        known = stored_rows(results_folder() / f"{setting}.csv", wanted, chosen)
-    rows = run(
-        partial(run_trial, options=options, methods=chosen, own=used),
-        tasks,
-        signature=wanted | files,
-        folder=folder,
-        backend=backend,
-        cost=partial(expected_cost, own=used),
-        progress=progress,
-        known=known,
-    )
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+    """The paper's table of a setting: ``paper_table``, computed with the options of ``compute``."""
+    return compute(paper_table(setting, methods, options, own), **how)
 
 
-@dataclass(frozen=True)
-class Agreement:
-    """How far a recomputed table agrees with a stored one."""
+class Agreement(NamedTuple):
+    """How far a recomputed table agrees with a stored one: rows, those within the tolerance."""
 
     rows: int
     within: int
+    share: float
     others: pd.DataFrame
 
-    @property
-    def share(self) -> float:
-        """Share of rows within the tolerance."""
-        return self.within / self.rows if self.rows else float("nan")
 
-
-def compare(
-    stored: pd.DataFrame, computed: pd.DataFrame, tolerance: float = TOLERANCE
-) -> Agreement:
+def agreement(stored: pd.DataFrame, computed: pd.DataFrame) -> Agreement:
     """Compare the AUC of every computed row with the stored row of the same trial and method.
 
     A row without a counterpart counts as different; a row without an AUC in both counts as equal.
@@ -201,9 +264,7 @@ def compare(
         on=keys, how="left", suffixes=("", "_stored"), indicator=True,
     )  # fmt: skip
     both["difference"] = both["auc"] - both["auc_stored"]
-    paired = both["_merge"] == "both"
-    equal = both["difference"].abs() <= tolerance
-    neither = both["auc"].isna() & both["auc_stored"].isna() & paired
-    good = paired & (equal | neither)
-    others = both.loc[~good].drop(columns="_merge")
-    return Agreement(rows=len(both), within=int(good.sum()), others=others)
+    neither = both["auc"].isna() & both["auc_stored"].isna()
+    good = (both.pop("_merge") == "both") & ((both["difference"].abs() <= TOLERANCE) | neither)
+    within = int(good.sum())
+    return Agreement(len(both), within, within / max(len(both), 1), both[~good])

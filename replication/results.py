@@ -18,21 +18,26 @@ import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
-from io import BytesIO, StringIO
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from replication.store import ResultsError, write_text
+from lpsvdd._atomic import whole_file
+from replication.about import ROOT
 
 PACKAGES = ("lpsvdd", "numpy", "scipy", "scikit-learn", "pandas", "joblib", "threadpoolctl")
+
+
+class ResultsError(ValueError):
+    """A table or its record cannot be used or written; the message says what to do."""
 
 
 def results_folder() -> Path:
     """Folder of the committed tables: $LPSVDD_RESULTS, else ``results`` of this checkout."""
     named = os.environ.get("LPSVDD_RESULTS")
-    return Path(named) if named else Path(__file__).resolve().parents[1] / "results"
+    return Path(named) if named else ROOT / "results"
 
 
 def read(table: str | Path) -> pd.DataFrame:
@@ -64,14 +69,48 @@ def read(table: str | Path) -> pd.DataFrame:
     return pd.read_csv(BytesIO(content), dtype=texts).fillna(dict.fromkeys(texts, ""))
 
 
+def record_path(table: Path) -> Path:
+    """``pure.csv`` -> ``pure.provenance.json``."""
+    return table.with_name(table.stem + ".provenance.json")
+
+
+def read_record(table: Path) -> dict[str, Any] | None:
+    """The record of a table, None if there is none."""
+    path = record_path(table)
+    if not path.exists():
+        return None
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        record = None
+    if not isinstance(record, dict):
+        raise ResultsError(f"{path.name} is not the record of a table")
+    return record
+
+
 def save_table(
-    table: pd.DataFrame, path: Path, *, command: str, signature: dict[str, Any], **further: Any
+    table: pd.DataFrame, path: Path, *, command: str, signature: Mapping[str, Any], **further: Any
 ) -> None:
-    """Write a table in one piece, and its record."""
-    text = StringIO()
-    table.to_csv(text, index=False, lineterminator="\n")
-    write_text(path, text.getvalue())
-    write_record(path, command=command, signature=signature, **further)
+    """Write a table and its record; what is on the disk stays where it cannot be written."""
+    content = table.to_csv(index=False, lineterminator="\n").encode()
+    record = {
+        "command": command,
+        "sha256": hashlib.sha256(content).hexdigest(),
+        "signature": signature,
+        **environment(),
+        **further,
+    }
+    text = json.dumps(record, indent=1, sort_keys=True) + "\n"
+    for file, what in ((path, content), (record_path(path), text.encode())):
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with whole_file(file) as handle:
+                handle.write(what)
+        except OSError as error:
+            raise ResultsError(
+                f"{file.name} could not be written: {error.strerror or error}. The old file is as "
+                "it was; with --folder finished tasks are kept, and the same command goes on"
+            ) from error
 
 
 def refuse_smaller(
@@ -100,38 +139,29 @@ def refuse_smaller(
         )
 
 
-def record_path(table: Path) -> Path:
-    """``pure.csv`` -> ``pure.provenance.json``."""
-    return table.with_name(table.stem + ".provenance.json")
-
-
-def write_record(table: Path, *, command: str, signature: dict[str, Any], **further: Any) -> None:
-    """Write the record that belongs to a table already written."""
-    content = {
-        "command": command,
-        "sha256": hashlib.sha256(table.read_bytes()).hexdigest(),
-        "signature": signature,
-        **environment(),
-        **further,
-    }
-    write_text(record_path(table), json.dumps(content, indent=1, sort_keys=True) + "\n")
-
-
-def read_record(table: Path) -> dict[str, Any] | None:
-    """The record of a table, None if there is none."""
-    path = record_path(table)
-    if not path.exists():
-        return None
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        record = None
-    if not isinstance(record, dict):
-        raise ResultsError(f"{path.name} is not the record of a table")
-    return record
-
-
 # -- which code and machine made a table ----------------------------------------------------------
+
+
+def environment() -> dict[str, Any]:
+    """Commit, date, versions and processor of this run, as a JSON-ready dictionary."""
+    from threadpoolctl import threadpool_info
+
+    keep = ("internal_api", "version", "architecture")  # and not the paths
+    blas = [
+        {key: one[key] for key in keep if key in one}
+        for one in threadpool_info()
+        if one.get("user_api") == "blas"
+    ]
+    return {
+        "git_commit": git_commit(),
+        "date": datetime.now(UTC).date().isoformat(),
+        "python": platform.python_version(),
+        "system": platform.system(),
+        "processor": processor(),
+        "cores": os.cpu_count(),
+        "packages": package_versions(),
+        "blas": [one for i, one in enumerate(blas) if one not in blas[:i]],
+    }
 
 
 def package_versions(names: Iterable[str] = PACKAGES) -> dict[str, str]:
@@ -150,55 +180,21 @@ def processor() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
-        return platform.processor() or "unknown"
-    for line in lines:
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return platform.processor() or "unknown"
+        lines = []
+    named = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return (named or [platform.processor() or "unknown"])[0]
 
 
 def git_commit() -> str:
     """Commit of this checkout, "+changes" if the code of either package differs from it."""
-    here = Path(__file__).resolve().parents[1]
-
-    def git(*arguments: str) -> str:
-        done = subprocess.run(
-            ["git", "-C", str(here), *arguments], capture_output=True, text=True, check=True
-        )
-        return done.stdout.strip()
-
+    code = ["--porcelain", "--untracked-files=no", "--", "lpsvdd", "replication"]
     try:
-        commit = git("rev-parse", "HEAD")
-        changed = git(
-            "status", "--porcelain", "--untracked-files=no", "--", "lpsvdd", "replication"
+        commit, changed = (
+            subprocess.run(
+                ["git", "-C", str(ROOT), *words], capture_output=True, text=True, check=True
+            ).stdout.strip()
+            for words in (["rev-parse", "HEAD"], ["status", *code])
         )
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
     return commit + ("+changes" if changed else "")
-
-
-def blas_libraries() -> list[dict[str, Any]]:
-    """Name, version and architecture of the loaded BLAS libraries, without their paths."""
-    from threadpoolctl import threadpool_info
-
-    keep = ("internal_api", "version", "architecture")
-    found = [
-        {key: entry[key] for key in keep if key in entry}
-        for entry in threadpool_info()
-        if entry.get("user_api") == "blas"
-    ]
-    return [entry for i, entry in enumerate(found) if entry not in found[:i]]
-
-
-def environment() -> dict[str, Any]:
-    """Commit, date, versions and processor of this run, as a JSON-ready dictionary."""
-    return {
-        "git_commit": git_commit(),
-        "date": datetime.now(UTC).date().isoformat(),
-        "python": platform.python_version(),
-        "system": platform.system(),
-        "processor": processor(),
-        "cores": os.cpu_count(),
-        "packages": package_versions(),
-        "blas": blas_libraries(),
-    }

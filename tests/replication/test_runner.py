@@ -1,10 +1,8 @@
-"""The runner on toy tasks: killed runs, killed workers, failing tasks, refused folders."""
+"""The runner on toy tasks: killed runs, lost workers, failing tasks, damaged entries."""
 
 from __future__ import annotations
 
 import contextlib
-import errno
-import json
 import os
 import signal
 import subprocess
@@ -15,20 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import cloudpickle
-import pandas as pd
+import joblib
 import pytest
-from typer.testing import CliRunner
+from threadpoolctl import threadpool_info
 
-from lpsvdd import _atomic
-from replication.cli import build
-from replication.results import save_table
-from replication.runner import SERIAL, Dask, Local, RunFailed, WorkerLost, make_backend, run
-from replication.store import (
-    ResultsError,
-    ResultsWarning,
-    Store,
-    write_text,
-)
+from replication.runner import ResultsWarning, RunFailed, run_tasks, with_progress
 
 # dask workers are fresh interpreters that cannot import this file
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
@@ -47,190 +36,101 @@ def square(task: Toy) -> list[dict]:
     return [{"number": task.number, "square": task.number**2, "third": task.number / 3}]
 
 
-def fails_on_three(task: Toy) -> list[dict]:
-    if task.number == 3:
-        raise ValueError("three is not supported")
-    return square(task)
-
-
 TASKS = [Toy(number) for number in range(8)]
 EXPECTED = [row for task in TASKS for row in square(task)]
-SIGNATURE = {"options": {"unit_norm": True}, "version": "1"}
+SIGNED = {"signature": {"options": {"unit_norm": True}}, "progress": False}
 
 
-def test_rows_come_in_task_order_for_every_order_of_execution(tmp_path: Path) -> None:
-    for number, cost in enumerate(
-        [lambda task: 1.0, lambda task: task.number, lambda task: -task.number]
-    ):
-        rows = run(
-            square, TASKS, signature=SIGNATURE, folder=tmp_path / str(number), cost=cost,
-            progress=False,
-        )  # fmt: skip
-        assert rows == EXPECTED
+class Spy:
+    """``square``, and the numbers of the tasks that were computed in this process."""
 
+    def __init__(self) -> None:
+        self.computed: list[int] = []
 
-def test_stored_tasks_are_not_computed_again(tmp_path: Path) -> None:
-    run(square, TASKS[:5], signature=SIGNATURE, folder=tmp_path, progress=False)
-    computed = []
-
-    def spy(task: Toy) -> list[dict]:
-        computed.append(task.number)
+    def __call__(self, task: Toy) -> list[dict]:
+        self.computed.append(task.number)
         return square(task)
 
-    rows = run(spy, TASKS, signature=SIGNATURE, folder=tmp_path, progress=False)
-    assert rows == EXPECTED
-    assert computed == [5, 6, 7]
+
+def test_run_tasks_with_other_options_shares_no_entry_of_a_folder(tmp_path: Path) -> None:
+    run_tasks(square, TASKS[:5], folder=tmp_path, **SIGNED)
+    spy = Spy()
+    assert run_tasks(spy, TASKS, folder=tmp_path, **SIGNED) == EXPECTED
+    assert sorted(spy.computed) == [5, 6, 7]
+    others = SIGNED | {"signature": {"options": {"unit_norm": False}}}
+    assert run_tasks(spy, TASKS, folder=tmp_path, **others) == EXPECTED
+    assert len(spy.computed) == 3 + 8
 
 
-def test_rows_are_the_same_whether_they_were_stored_or_not(tmp_path: Path) -> None:
-    """JSON makes lists of tuples and text of keys; it does so on every road."""
+def test_run_tasks_returns_the_same_rows_whether_they_were_kept_or_not(tmp_path: Path) -> None:
+    """JSON makes lists of tuples and text of keys; no task of no rows is computed again."""
 
     def odd(task: Toy) -> list[dict]:
-        return [{"pair": (task.number, 0.1), 1: None}]
+        return [{"pair": (task.number, 0.1), 1: None}] if task.number else []
 
-    arguments = {"signature": SIGNATURE, "progress": False}
-    computed = run(odd, TASKS, **arguments)
-    assert computed[2] == {"pair": [2, 0.1], "1": None}
-    assert run(odd, TASKS, folder=tmp_path, **arguments) == computed
-    assert run(odd, TASKS, folder=tmp_path, **arguments) == computed
+    computed = run_tasks(odd, TASKS, **SIGNED)
+    assert computed[1] == {"pair": [2, 0.1], "1": None} and len(computed) == 7
+    assert run_tasks(odd, TASKS, folder=tmp_path, **SIGNED) == computed
+    assert run_tasks(Spy(), TASKS, folder=tmp_path, **SIGNED) == computed
 
 
-def test_a_failing_task_is_named_and_the_others_are_kept(tmp_path: Path) -> None:
+def test_run_tasks_with_a_failing_task_names_it_and_keeps_the_others(tmp_path: Path) -> None:
+    def fails_on_three(task: Toy) -> list[dict]:
+        if task.number == 3:
+            raise ValueError("three is not supported")
+        return square(task)
+
     with pytest.raises(RunFailed, match=r"(?s)1 of 8 tasks.*toy-03: ValueError: three is not"):
-        run(fails_on_three, TASKS, signature=SIGNATURE, folder=tmp_path, progress=False)
-    assert len(list((tmp_path / "tasks").glob("*.json"))) == 7
-    rows = run(square, TASKS, signature=SIGNATURE, folder=tmp_path, progress=False)
-    assert rows == EXPECTED
+        run_tasks(fails_on_three, TASKS, folder=tmp_path, **SIGNED)
+    spy = Spy()
+    assert run_tasks(spy, TASKS, folder=tmp_path, **SIGNED) == EXPECTED
+    assert spy.computed == [3]
+    with pytest.raises(ValueError, match="same key"):
+        run_tasks(square, [Toy(1), Toy(1)], **SIGNED)
 
 
-def test_changed_options_are_refused_and_nothing_is_overwritten(tmp_path: Path) -> None:
-    run(square, TASKS[:2], signature=SIGNATURE, folder=tmp_path, progress=False)
-    before = {path: path.read_bytes() for path in tmp_path.rglob("*.json")}
-    changed = {"options": {"unit_norm": False}, "version": "1"}
-    with pytest.raises(ResultsError, match=r"options.unit_norm: true -> false"):
-        run(square, TASKS, signature=changed, folder=tmp_path, progress=False)
-    assert {path: path.read_bytes() for path in tmp_path.rglob("*.json")} == before
-
-
-def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "letter.txt").write_text("dear reader")
-    with pytest.raises(ResultsError, match="not\\s+made by a run"):
-        Store(tmp_path, SIGNATURE)
-    assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
-
-
-def stored(folder: Path, number: int) -> Path:
-    return folder / "tasks" / f"toy-{number:02d}.json"
-
-
-def altered(folder: Path) -> None:
-    content = json.loads(stored(folder, 1).read_text())
-    content["rows"][0]["square"] = 4711
-    stored(folder, 1).write_text(json.dumps(content))
-
-
-def copied_with_its_name_corrected(folder: Path) -> None:
-    content = json.loads(stored(folder, 3).read_text())
-    stored(folder, 1).write_text(json.dumps(content | {"task": "toy-01"}))
-
-
-def from_a_run_with_other_options(folder: Path) -> None:
-    other = folder.with_name("other")
-    Store(other, {"options": {"unit_norm": False}, "version": "1"}).write("toy-01", square(Toy(9)))
-    stored(folder, 1).write_bytes(stored(other, 1).read_bytes())
-
-
-def of_the_wrong_type(folder: Path) -> None:
-    Store(folder, SIGNATURE).write("toy-01", [None])
+def entries(folder: Path) -> dict[str, Path]:
+    """The file of each kept task."""
+    return {joblib.load(path)["task"]: path for path in folder.rglob("output.pkl")}
 
 
 DAMAGES = {
-    "altered": (altered, "altered, or written by a run with other options"),
-    "copied": (
-        lambda folder: stored(folder, 1).write_bytes(stored(folder, 3).read_bytes()),
-        "holds the result of 'toy-03'",
-    ),
-    "copied, name corrected": (copied_with_its_name_corrected, "altered, or written by"),
-    "of another run": (from_a_run_with_other_options, "altered, or written by"),
-    "emptied": (lambda folder: stored(folder, 1).write_text(""), "Expecting value"),
-    "cut off": (lambda folder: stored(folder, 1).write_text('[{"a"'), "delimiter"),
-    "nested without end": (
-        lambda folder: stored(folder, 1).write_text("[" * 100_000),
-        "recursion",
-    ),
-    "a list": (lambda folder: stored(folder, 1).write_text("[null]"), "not the result of a task"),
-    "rows alone": (
-        lambda folder: stored(folder, 1).write_text(json.dumps(square(Toy(1)))),
-        "not the result of a task",
-    ),
-    "rows of the wrong type": (of_the_wrong_type, "does not hold rows of a table"),
-    "not text": (lambda folder: stored(folder, 1).write_bytes(b"\xff\xfe\x00"), "codec"),
+    "emptied": lambda own, other: own.write_bytes(b""),
+    "cut off": lambda own, other: own.write_bytes(own.read_bytes()[:-9]),
+    "not a pickle": lambda own, other: own.write_text("[null]"),
+    "another task's": lambda own, other: own.write_bytes(other.read_bytes()),
 }
 
 
-@pytest.mark.parametrize("damage, reason", DAMAGES.values(), ids=list(DAMAGES))
-def test_a_task_file_that_cannot_be_trusted_is_named_and_computed_again(
-    tmp_path: Path, damage, reason: str
-) -> None:
-    folder, computed = tmp_path / "results", []
-
-    def spy(task: Toy) -> list[dict]:
-        computed.append(task.number)
-        return square(task)
-
-    arguments = {"signature": SIGNATURE, "folder": folder, "progress": False}
-    run(square, TASKS, **arguments)
-    damage(folder)
-    with pytest.warns(ResultsWarning, match=rf"tasks/toy-01\.json is not used .*{reason}"):
-        assert run(spy, TASKS, **arguments) == EXPECTED
-    assert computed == [1]
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=list(DAMAGES))
+def test_run_tasks_names_a_damaged_entry_and_computes_it_again(tmp_path: Path, damage) -> None:
+    run_tasks(square, TASKS, folder=tmp_path, **SIGNED)
+    files, spy = entries(tmp_path), Spy()
+    damage(files["toy-01"], files["toy-03"])
+    with pytest.warns(ResultsWarning, match="kept result of the task toy-01 is not used"):
+        assert run_tasks(spy, TASKS, folder=tmp_path, **SIGNED) == EXPECTED
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert run(spy, TASKS, **arguments) == EXPECTED
-    assert computed == [1]
+        assert run_tasks(spy, TASKS, folder=tmp_path, **SIGNED) == EXPECTED
+    assert spy.computed == [1]
 
 
-@pytest.mark.parametrize("text", ["[null]", "", "7", "[" * 100_000])
-def test_a_manifest_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
-    (tmp_path / "manifest.json").write_text(text)
-    with pytest.raises(ResultsError, match=r"manifest\.json"):
-        Store(tmp_path, SIGNATURE)
-
-
-WRITERS = {
-    "task.json": lambda folder, rows: write_text(folder / "task.json", str(rows)),
-    "tasks/toy-01.json": lambda folder, rows: Store(folder, SIGNATURE).write("toy-01", rows),
-    "table.csv": lambda folder, rows: save_table(
-        pd.DataFrame(rows), folder / "table.csv", command="a test", signature=SIGNATURE
-    ),
-}
-
-
-@pytest.mark.parametrize("name", WRITERS)
-def test_a_full_disk_leaves_the_old_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    """A text, a task, a table with its record: what was there stays, and nothing is left over."""
-    WRITERS[name](tmp_path, [{"a": 1}])
-    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    assert tmp_path / name in before
-
-    def full(descriptor: int) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(_atomic.os, "fsync", full)
-    with pytest.raises(ResultsError, match=rf"{Path(name).name} could not be written: No space"):
-        WRITERS[name](tmp_path, [{"a": 2}])
-    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+@pytest.mark.filterwarnings("ignore::replication.runner.ResultsWarning")
+def test_run_tasks_returns_true_rows_whichever_byte_of_an_entry_is_wrong(tmp_path: Path) -> None:
+    run_tasks(square, TASKS[1:2], folder=tmp_path, **SIGNED)
+    ((_, file),) = entries(tmp_path).items()
+    content = file.read_bytes()
+    for at in range(len(content)):
+        file.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+        assert run_tasks(square, TASKS[1:2], folder=tmp_path, **SIGNED) == EXPECTED[1:2]
 
 
 SCRIPT = """
 import signal, sys, time
 from dataclasses import dataclass
 import typer
-from replication.runner import Dask, Local
 from replication.cli import sentences
-from replication.runner import run
+from replication.runner import run_tasks
 
 @dataclass(frozen=True)
 class Toy:
@@ -244,48 +144,37 @@ def square(task):
     return [{"number": task.number, "square": task.number**2, "third": task.number / 3}]
 
 if __name__ == "__main__":
-    folder, backend = sys.argv[1:]
+    folder, backend, jobs = sys.argv[1:]
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
     try:
         with sentences(f"finished tasks are in {folder}"):
-            run(square, [Toy(i) for i in range(8)], folder=folder, progress=False,
-                backend=eval(backend), signature={"options": {"unit_norm": True}, "version": "1"})
+            run_tasks(square, [Toy(i) for i in range(8)], folder=folder, progress=False,
+                      backend=backend, n_jobs=int(jobs), signature={"options": {"unit_norm": True}})
     except typer.Exit as stopped:
         sys.exit(stopped.exit_code)
 """
-ROADS = [
-    "Local(1)",
-    "Local(2)",
-    pytest.param("Dask(n_workers=2)", marks=pytest.mark.slow),
-]
-
-
-def test_what_a_kill_left_of_a_file_goes_when_the_task_is_done_again(tmp_path: Path) -> None:
-    store = Store(tmp_path / "results", SIGNATURE)
-    store.write("toy-01", [])
-    for name in (".toy-01.json.0123456789abcdef.tmp", ".toy-02.json.0123456789abcdef.tmp"):
-        (tmp_path / "results" / "tasks" / name).write_text("{")
-    store.write("toy-01", [])
-    left = sorted(path.name for path in (tmp_path / "results" / "tasks").iterdir())
-    assert left == [".toy-02.json.0123456789abcdef.tmp", "toy-01.json"]
 
 
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT], ids=["killed", "Ctrl-C"])
-@pytest.mark.parametrize("backend", ROADS)
+@pytest.mark.parametrize(
+    "workers",
+    [("joblib", "1"), ("joblib", "2"), pytest.param(("dask", "2"), marks=pytest.mark.slow)],
+    ids="-".join,
+)
 def test_a_stopped_run_goes_on_and_ends_with_the_same_table(
-    tmp_path: Path, backend: str, end: signal.Signals
+    tmp_path: Path, workers: tuple[str, str], end: signal.Signals
 ) -> None:
     script, folder = tmp_path / "script.py", tmp_path / "results"
     script.write_text(SCRIPT)
-    for wanted in (1, 3):  # stopped twice, at different places
+    for wanted in (1, 3):  # stopped twice, at different points
         with open(tmp_path / "said", "w") as said:
             process = subprocess.Popen(
-                [sys.executable, str(script), str(folder), backend],
+                [sys.executable, str(script), str(folder), *workers],
                 stderr=said, start_new_session=True,
                 env=os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2])},
             )  # fmt: skip
         deadline = time.monotonic() + 120
-        while len(list(folder.glob("tasks/toy-*.json"))) < wanted:
+        while len(list(folder.rglob("output.pkl"))) < wanted:
             assert time.monotonic() < deadline and process.poll() is None
             time.sleep(0.01)
         if end == signal.SIGINT:  # as a terminal does: to the workers too
@@ -297,19 +186,30 @@ def test_a_stopped_run_goes_on_and_ends_with_the_same_table(
             assert process.wait(60) == -end
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)  # what is left of the workers
-    assert len(list(folder.glob("tasks/toy-*.json"))) < len(TASKS)
-    assert run(square, TASKS, signature=SIGNATURE, folder=folder, progress=False) == EXPECTED
-    assert not [path for path in folder.rglob("*") if path.is_file() and path.suffix != ".json"]
+    assert len(list(folder.rglob("output.pkl"))) < len(TASKS)
+    assert run_tasks(square, TASKS, folder=folder, **SIGNED) == EXPECTED
 
 
-@pytest.mark.parametrize(
-    "own",
-    [
-        pytest.param(False, id="by address"),
-        pytest.param(True, id="started for the run", marks=pytest.mark.slow),
-    ],
-)
-def test_a_cluster_that_loses_a_worker_ends_with_the_same_table(tmp_path: Path, own: bool) -> None:
+def test_run_tasks_stops_for_an_interrupt_while_an_entry_is_written(tmp_path, monkeypatch) -> None:
+    """joblib catches everything there, Ctrl-C included."""
+    store = joblib._store_backends.FileSystemStoreBackend
+    write = store._concurrency_safe_write
+
+    def interrupted(self, content, filename, writer) -> None:
+        if filename.endswith("metadata.json"):
+            signal.raise_signal(signal.SIGINT)
+        write(self, content, filename, writer)
+
+    monkeypatch.setattr(store, "_concurrency_safe_write", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run_tasks(square, TASKS, folder=tmp_path, **SIGNED)
+    monkeypatch.undo()
+    spy = Spy()
+    assert run_tasks(spy, TASKS, folder=tmp_path, **SIGNED) == EXPECTED
+    assert len(spy.computed) == len(TASKS) - 1
+
+
+def test_a_cluster_that_loses_a_worker_ends_with_the_same_table(tmp_path: Path) -> None:
     from distributed import LocalCluster
 
     lock = tmp_path / "killed"
@@ -321,17 +221,14 @@ def test_a_cluster_that_loses_a_worker_ends_with_the_same_table(tmp_path: Path, 
             os.kill(os.getpid(), signal.SIGKILL)
         return square(task)
 
-    arguments = {"signature": SIGNATURE, "folder": tmp_path / "results", "progress": False}
-    if own:
-        rows = run(kills_its_worker_once, TASKS, backend=Dask(n_workers=2), **arguments)
-    else:
-        with LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
-        ) as cluster:
-            backend = Dask(scheduler=cluster.scheduler_address)
-            rows = run(kills_its_worker_once, TASKS, backend=backend, **arguments)
-    assert lock.exists()
-    assert rows == EXPECTED
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+    ) as cluster:
+        rows = run_tasks(
+            kills_its_worker_once, TASKS, backend=cluster.scheduler_address,
+            folder=tmp_path / "results", **SIGNED,
+        )  # fmt: skip
+    assert lock.exists() and rows == EXPECTED
 
 
 def test_a_lost_local_worker_is_reported_and_the_run_goes_on(tmp_path: Path) -> None:
@@ -340,73 +237,39 @@ def test_a_lost_local_worker_is_reported_and_the_run_goes_on(tmp_path: Path) -> 
             os.kill(os.getpid(), signal.SIGKILL)
         return square(task)
 
-    arguments = {"signature": SIGNATURE, "folder": tmp_path / "results", "progress": False}
-    with pytest.raises(WorkerLost, match="run the same command again"):
-        run(dies_on_seven, TASKS, backend=Local(2), **arguments)
-    assert run(square, TASKS, **arguments) == EXPECTED
+    with pytest.raises(RunFailed, match="run the same command again"):
+        run_tasks(dies_on_seven, TASKS, n_jobs=2, folder=tmp_path, **SIGNED)
+    assert run_tasks(square, TASKS, folder=tmp_path, **SIGNED) == EXPECTED
 
 
-@pytest.mark.slow
-def test_a_task_that_kills_every_worker_ends_the_run_with_a_sentence() -> None:
-    def deadly(task: Toy) -> list[dict]:
-        if task.number == 7:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return square(task)
+def test_run_tasks_computes_on_one_blas_thread() -> None:
+    import numpy  # noqa: F401  (its BLAS is what is asked about)
 
-    with pytest.raises(WorkerLost, match="a task killed every worker"):
-        run(deadly, TASKS, signature=SIGNATURE, backend=Dask(n_workers=2), progress=False)
+    def threads(task: Toy) -> list[dict]:
+        return [{"threads": max(one["num_threads"] for one in threadpool_info())}]
+
+    for n_jobs in (1, 2):
+        rows = run_tasks(threads, TASKS[:2], n_jobs=n_jobs, **SIGNED)
+        assert [row["threads"] for row in rows] == [1, 1]
 
 
-def test_an_unreachable_scheduler_is_named() -> None:
+def test_run_tasks_with_a_backend_that_is_none_gets_a_sentence(monkeypatch) -> None:
+    with pytest.raises(ValueError, match="backend 'mpi': expected joblib, dask or tcp"):
+        run_tasks(square, TASKS, backend="mpi", **SIGNED)
+
+    def broken(*_: object, **__: object) -> None:
+        raise OSError("timed out")
+
+    monkeypatch.setattr("distributed.Client", broken)
     with pytest.raises(ConnectionError, match="no dask scheduler answers at tcp://127.0.0.1:9"):
-        backend = Dask(scheduler="tcp://127.0.0.1:9", timeout=0.5)
-        run(square, TASKS, signature=SIGNATURE, backend=backend, progress=False)
+        run_tasks(square, TASKS, backend="tcp://127.0.0.1:9", **SIGNED)
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ValueError, match="take the extra cluster"):
+        run_tasks(square, TASKS, backend="dask", **SIGNED)
 
 
-def test_backends_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert make_backend("joblib", 1) == SERIAL == Local(1)
-    monkeypatch.setattr("replication.runner.cpu_count", lambda: 4)
-    assert make_backend("joblib", 3) == Local(3)
-    assert make_backend("dask", 2, "tcp://a:1") == Dask(scheduler="tcp://a:1", n_workers=2)
-    with pytest.raises(ValueError, match="unknown backend"):
-        make_backend("mpi", 2)
-    with pytest.raises(ValueError, match="needs the backend"):
-        make_backend("joblib", 2, "tcp://a:1")
-
-
-def test_jobs_are_capped_with_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("replication.runner.cpu_count", lambda: 4)
-    with pytest.warns(UserWarning, match="999999 jobs were asked for, 4 are used"):
-        assert make_backend("joblib", 999_999) == Local(4)
-    remote = make_backend("dask", 64, "tcp://a:1")  # other machines have their own cores
-    assert remote == Dask(scheduler="tcp://a:1", n_workers=64)
-
-
-def test_dask_that_is_absent_or_does_not_start_gets_a_sentence(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def broken(**_: object) -> None:
-        raise RuntimeError("Nanny failed to start.")
-
-    monkeypatch.setattr("distributed.LocalCluster", broken)
-    with pytest.raises(WorkerLost, match="did not start .Nanny failed to start"):
-        list(Dask().map(square, TASKS))
-    monkeypatch.setattr("replication.runner.find_spec", lambda name: None)
-    with pytest.raises(ValueError, match="needs dask: install the extra cluster"):
-        make_backend("dask", 1)
-
-
-def test_ctrl_c_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("replication.cli.run._paper", interrupted)
-    done = CliRunner().invoke(build(), ["run", "--dataset", "D7"])
-    assert done.exit_code == 130 and "with --folder NAME" in done.stderr
-    done = CliRunner().invoke(build(), ["run", "--dataset", "D7", "--folder", str(tmp_path)])
-    assert "the same command goes on from there" in done.stderr
-
-
-def test_two_tasks_with_one_key_are_refused() -> None:
-    with pytest.raises(ValueError, match="same key"):
-        run(square, [Toy(1), Toy(1)], signature=SIGNATURE, progress=False)
+def test_counted_draws_a_bar_on_a_terminal_and_nothing_elsewhere(capsys, monkeypatch) -> None:
+    assert list(with_progress("ab", 2)) == ["a", "b"] and capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert list(with_progress("ab", 2)) == ["a", "b"]
+    assert capsys.readouterr().err.endswith("2 of 2, 0:00:00 left\n")
