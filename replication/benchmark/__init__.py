@@ -1,13 +1,13 @@
 """Benchmark of the solver against general ones: every answer is judged by one referee.
 
-``run`` measures and writes one row per measurement, ``report`` turns the table into the few
-numbers that matter, ``plots`` draws it. See ``README.md`` here for the columns.
+In the shape of benchopt: ``objective`` holds the problems and the referee, who returns the gap;
+``solvers`` one small function a contestant; ``small`` and ``scale`` say what is measured at small
+and at large sizes, and run it. See ``README.md`` here for the columns.
 """
 
-from replication.benchmark.problems import GridCell, all_cells, make_problem
-from replication.benchmark.report import read, report
-from replication.benchmark.run import PROFILES, Profile, run
+from replication.benchmark.objective import GridCell, all_cells, make_problem
+from replication.benchmark.small import SMALL_PROFILES
 
-__all__ = [
-    "PROFILES", "GridCell", "Profile", "all_cells", "make_problem", "read", "report", "run",
-]  # fmt: skip
+PROFILES = (*SMALL_PROFILES, "scale")
+
+__all__ = ["PROFILES", "GridCell", "all_cells", "make_problem"]
