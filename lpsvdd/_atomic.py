@@ -19,7 +19,7 @@ def whole_file(path: str | Path) -> Iterator[BinaryIO]:
     """
     final = Path(os.path.realpath(path))
     if Path(path).is_dir():
-        raise IsADirectoryError(f"{path} is a folder")
+        raise IsADirectoryError(f"{path} is a folder: give the name of a file")
     if Path(path).exists() and not Path(path).is_file():
         with open(path, "wb") as handle:
             yield handle

@@ -51,7 +51,9 @@ def precomputed_diagonal(diag, n_samples: int, training: np.ndarray) -> np.ndarr
     if diag is not None:
         diag = np.asarray(diag, dtype=float)
         if diag.shape != (n_samples,) or not np.isfinite(diag).all():
-            raise ValueError(f"diag must be {n_samples} finite numbers k(z, z)")
+            raise ValueError(
+                f"diag must be {n_samples} finite numbers k(z, z), got shape {diag.shape}"
+            )
         return diag
     first = training[0]
     if np.ptp(training) > 1e-9 * max(abs(first), np.finfo(float).tiny):
@@ -129,7 +131,9 @@ class KernelOneClass(KernelInput, OutlierMixin, BaseEstimator):
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
             if not (sample_weight[y > 0] > 0.0).any():
-                raise ValueError("sample_weight is zero on every positive sample")
+                raise ValueError(
+                    "sample_weight is zero on every positive sample: give one of them a weight"
+                )
         if self.kernel == "precomputed":
             check_square_kernel(X, "X (kernel='precomputed')")
             self.gamma_ = None
@@ -198,7 +202,7 @@ class KernelOneClass(KernelInput, OutlierMixin, BaseEstimator):
         labels.
         """
         need = (
-            "score compares with labels: y must hold both +1 (targets) and -1 (outliers); "
+            "score compares scores with labels: y must hold both +1 (targets) and -1 (outliers); "
             "folds with both come from lpsvdd.selection.TargetFolds, "
             "and LpSVDDCV chooses parameters without labels"
         )

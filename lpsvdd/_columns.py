@@ -48,7 +48,7 @@ def transformed(steps: list[Any], X: Any) -> Any:
     return X
 
 
-def sources(steps: list[Any], X: Any, n_features: int) -> tuple[tuple[str, ...], np.ndarray]:
+def column_sources(steps: list[Any], X: Any, n_features: int) -> tuple[tuple[str, ...], np.ndarray]:
     """Names of the columns to explain by, and for each feature the position of its column.
 
     Columns are those of X as long as every step keeps track of them (scaling, imputing, one-hot);
@@ -68,7 +68,9 @@ def sources(steps: list[Any], X: Any, n_features: int) -> tuple[tuple[str, ...],
         else:
             origin = origin[step_origin]
     if len(origin) != n_features:
-        raise ValueError(f"X leads to {len(origin)} features, the model was fitted to {n_features}")
+        raise ValueError(
+            f"X gives {len(origin)} features, but the model was fitted to {n_features}"
+        )
     if names is None:
         names = [f"x{j}" for j in range(width)]
     used = np.unique(origin)  # columns that the model leaves out have nothing to explain
@@ -121,9 +123,9 @@ def _origin_of_parts(step: ColumnTransformer) -> np.ndarray | None:
     return origin
 
 
-def named(X: Any, columns: tuple[str, ...], Z: np.ndarray) -> np.ndarray:
+def named_values(X: Any, columns: tuple[str, ...], Z: np.ndarray) -> np.ndarray:
     """Values to show beside the columns: those of X where it has them, else of the features."""
-    values = X.to_numpy(dtype=object) if hasattr(X, "columns") else np.asarray(X, dtype=object)
+    values = np.asarray(X, dtype=object)  # of pandas, of polars, of an array
     labels = [f"x{j}" for j in range(values.shape[1])]
     if hasattr(X, "columns"):
         labels = [str(name) for name in X.columns]

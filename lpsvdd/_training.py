@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 DENSE = 300  # samples up to which "auto" computes the whole kernel matrix,
 EXACT = 50_000  # and up to which it is exact
 LOOK = 1_000  # samples on which the kernel is looked at
-CANDIDATES = 20  # for each landmark
+CANDIDATES_PER_LANDMARK = 20  # for each landmark
 
 
 class Training:
@@ -201,7 +201,9 @@ class Training:
         if self.landmarks_chosen:
             m = min(DEFAULT if given is None else int(given), blocks.n)
             targets = np.flatnonzero(self.y_kept > 0.0)
-            pool = blocks.take(targets[sample_of(len(targets), max(CANDIDATES * m, LOOK))])
+            pool = blocks.take(
+                targets[sample_of(len(targets), max(CANDIDATES_PER_LANDMARK * m, LOOK))]
+            )
             rows = choose_landmarks(pool, m, **self.options)
         else:
             rows = np.asarray(given, dtype=np.float64)
@@ -211,7 +213,7 @@ class Training:
                     f"array of shape {rows.shape}"
                 )
             if not np.isfinite(rows).all():
-                raise ValueError("landmarks contains NaN or infinity")
+                raise ValueError("landmarks contains NaN or infinity: leave such rows out")
         return Landmarks(rows, about, self.options)
 
     # -- what an estimator asks for after the solution --------------------------------------------
@@ -263,7 +265,9 @@ def sample_weights_of(y: np.ndarray, sample_weight) -> np.ndarray | None:
     if not np.isfinite(weight).all():
         raise ValueError("sample_weight contains NaN or infinity")
     if not (weight[y > 0] > 0.0).any():
-        raise ValueError("sample_weight is zero on every positive sample")
+        raise ValueError(
+            "sample_weight is zero on every positive sample: give one of them a weight"
+        )
     return weight
 
 

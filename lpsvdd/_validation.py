@@ -19,7 +19,9 @@ def check_labels(y: object, n_samples: int) -> np.ndarray:
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     if labels.shape != (n_samples,):
-        raise ValueError(f"y must have shape ({n_samples},), a label a sample; got {labels.shape}")
+        raise ValueError(
+            f"y must have shape ({n_samples},), one label per sample; got {labels.shape}"
+        )
     if labels.dtype.kind not in "iuf":
         raise ValueError(f"Unknown label type in y: {labels.dtype}; use the numbers +1 and -1")
     if not (np.abs(labels) == 1).all():
@@ -176,7 +178,7 @@ def check_costs(c: object, n_samples: int) -> np.ndarray:
         raise ValueError(f"c must be a number or {n_samples} numbers, got {c!r}")
     cost = np.full(n_samples, cost, dtype=float)
     if not (np.isfinite(cost).all() and (cost > 0.0).all()):
-        raise ValueError("c must be positive and finite")
+        raise ValueError(f"c must be positive and finite, got {c!r}")
     return cost
 
 

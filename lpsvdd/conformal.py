@@ -42,23 +42,24 @@ class ConformalDetector(MetaEstimatorMixin, OutlierMixin, BaseEstimator):
         For instance `LpSVDD`, `LpSVDDCV`, a pipeline that ends in one, or any outlier detector of
         scikit-learn. It is cloned, not changed.
     method : {"split", "cross"}, default="split"
-        One part of the rows to calibrate with, or every row in turn.
+        "split" calibrates with one part of the rows, "cross" with every row in turn.
     calibration_share : float in (0, 1), default=0.5
-        Of the rows, for "split". The smallest p-value is 1/(number of calibration rows + 1).
+        Share of the rows to calibrate with, for "split". The smallest p-value is
+        1/(number of calibration rows + 1).
     n_folds : int, default=5
-        For "cross".
+        Number of folds, for "cross".
     level : float in (0, 1), default=0.1
         ``predict`` gives -1 where the p-value is at most this: the share of new normal rows that
         are rejected is then at most ``level`` on average.
     random_state : int, RandomState or None
-        For the split or the folds.
+        Seed of the split or the folds.
 
     Attributes
     ----------
     estimators_ : list of fitted detectors
-        One for "split", one a fold for "cross".
+        One for "split", one per fold for "cross".
     calibration_ : list of arrays
-        Sorted scores of the rows that the detector of the same place was not fitted to.
+        Sorted scores of the rows that the detector at the same index was not fitted to.
     n_calibration_ : int
         Number of calibration rows in all.
     offset_ : float
@@ -108,7 +109,9 @@ class ConformalDetector(MetaEstimatorMixin, OutlierMixin, BaseEstimator):
             X = check_array(X, ensure_min_samples=0, **options)
         n = _num_samples(X)
         if n < 2:
-            raise ValueError(f"n_samples = {n}: one row to fit and one to calibrate are needed")
+            raise ValueError(
+                f"n_samples = {n}: at least one row to fit and one to calibrate are needed"
+            )
         detectors, calibration = [], []  # kept when all are there: a failed refit changes nothing
         for fitted, held in self._parts(n, check_random_state(self.random_state)):
             detectors.append(clone(self.estimator).fit(_safe_indexing(X, fitted)))
@@ -130,8 +133,8 @@ class ConformalDetector(MetaEstimatorMixin, OutlierMixin, BaseEstimator):
         """Return the mask of rows called outliers, with a false discovery rate of at most ``fdr``.
 
         Benjamini and Hochberg's procedure on the p-values of all rows of X together: what is
-        selected depends on the batch. To select k of n rows takes p-values of at most fdr k/n,
-        and few calibration rows may give none so small.
+        selected depends on the batch. Selecting k of n rows takes p-values of at most fdr k/n,
+        and with few calibration rows none may be that small.
         """
         if not is_number(fdr) or not 0.0 < fdr < 1.0:
             raise ValueError(f"fdr must be a number in (0, 1), got {fdr!r}")

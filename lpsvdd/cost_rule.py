@@ -7,7 +7,7 @@ r"""The cost C="scale": a hardness that does not depend on units, sample size or
 n the number of targets (the sum of their weights), s their mean squared distance to the kernel
 mean, f = SLACK_SHARE. At p = 1 it is the classical 1/(nu n). For p > 1 it says at which slack
 the multipliers of a share nu of the targets sum to one: nu n C p (f s)^(p-1) = 1. So a slack of a
-tenth of the mean squared distance is dear, whatever p is, and there is nothing to search for.
+tenth of the mean squared distance is costly whatever p is, and no search is needed.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from lpsvdd.explain import explain
 from lpsvdd.kernels import kernel_diagonal, kernel_matrix, rbf_distances, squared_distances
 from lpsvdd.solver.blocks import blocks_of
 from lpsvdd.solver.landmarks import LandmarkPoints
-from lpsvdd.solver.memory import batches
+from lpsvdd.solver.memory import row_batches
 from lpsvdd.solver.points import Coordinates, Rows
 from lpsvdd.solver.problem import Problem
 from lpsvdd.solver.solve import MAX_ITER, Solution, solve_problem
@@ -31,7 +31,7 @@ from lpsvdd.surface import SECOND_ORDER, SURFACES, rows_needed, surface_at
 DEFAULT_NU = 0.1  # where nu is not given
 SCORE_ROUNDING = 1e-12  # of squared distances, relative to the kernel values they are made of
 ROUNDED_STEPS = 32  # rounding errors of a score, in units of its largest term
-ON_SURFACE = 1e-8  # a distance from the surface that counts as none, relative to max d
+RELATIVE_SURFACE_TOL = 1e-8  # a distance from the surface that counts as none, relative to max d
 SOLVERS = ("auto", "dense", "working-set", "landmarks")
 
 
@@ -65,32 +65,32 @@ class LpSVDD(KernelOneClass):
     kernel : {"rbf", "linear", "poly", "precomputed"} or callable, default="rbf"
         A callable takes two samples and returns k(x, z).
     gamma : float or name of a rule, default="quarter-mean-distance"
-        Of the rbf and poly kernels. "quarter-mean-distance" is 1/(2 s^2), s a quarter of the mean
+        For the rbf and poly kernels. "quarter-mean-distance" is 1/(2 s^2), s a quarter of the mean
         distance between training samples, "half-mean-distance" the same with half of it (the
         paper's width); "scale" and "auto" are scikit-learn's.
     degree, coef0 : float
-        Of the poly kernel (gamma <x, z> + coef0)^degree.
+        Parameters of the poly kernel (gamma <x, z> + coef0)^degree.
     surface : {"auto", "ball", "leave-one-out"}, default="auto"
-        Where ``predict`` draws the line. "ball": at the ball's own surface. "leave-one-out": where
+        Where ``predict`` has its threshold. "ball": at the ball's surface. "leave-one-out": where
         a new target is rejected with probability about nu, estimated from the distance of each
         target to the ball without it, see :mod:`lpsvdd.surface`. "auto": "ball" where C is a number
         and nu is not given, otherwise "leave-one-out".
     contamination : float in (0, 0.5], optional
-        A number: the threshold is that quantile of the scores of the positive training samples,
-        whatever ``surface`` says.
+        If given, the threshold is that quantile of the scores of the positive training samples,
+        whatever ``surface`` is.
     tol : float, default=1e-9
         Relative duality gap to reach.
     max_iter : int, default=1000
-        Most iterations of Newton's method.
+        Largest number of Newton iterations.
     solver : {"auto", "dense", "working-set", "landmarks"}, default="auto"
         "dense" computes the n x n kernel matrix; "working-set" computes the kernel values of the
         samples that matter, and the answer is the same. "landmarks" restricts the centre to the
-        span of some samples: time and memory grow with n alone, X may be a dask array, and the
+        span of some samples: time and memory grow linearly with n, X may be a dask array, and the
         ball is a ball of the exact problem, whose optimum it bounds from above.
         "auto" is "dense" up to 300 samples and for precomputed and callable kernels,
-        "working-set" up to 50,000, then "landmarks"; also for dask or if ``landmarks`` is given.
+        "working-set" up to 50,000, then "landmarks", as for dask or if ``landmarks`` is given.
     landmarks : int or array of shape (m, n_features), optional
-        For solver="landmarks": how many, or which; 300 by default, chosen by
+        For solver="landmarks": their number, or the rows; by default 300, chosen by
         :func:`lpsvdd.solver.choose_landmarks`. A linear kernel needs none.
     verbose : int, default=0
         1 prints a line for each part of the solver: number of points, steps, gap.
@@ -115,13 +115,13 @@ class LpSVDD(KernelOneClass):
     nu_ : float or None
         The share in use; None where neither the cost nor the threshold depends on one.
     surface_ : {"ball", "leave-one-out", "contamination", "held-out"}
-        What the threshold is; "held-out" after ``rethreshold``.
+        How the threshold was set; "held-out" after ``rethreshold``.
     offset_ : float
         decision_function = score_samples - offset_; -radius_sq_ where ``surface_`` is "ball".
     duality_gap_ : float
         (P - D)/(1 + |P|) of the scaled problem, always that of the exact kernel. With landmarks it
-        bounds what the restriction costs too; NaN above 14,000 support vectors, where computing it
-        would take longer than the fit.
+        also bounds the loss by the restriction; NaN above 14,000 support vectors, where computing
+        it would take longer than the fit.
     restricted_gap_ : float, for solver="landmarks" only
         The gap of the restricted problem, which is brought below ``tol``.
     distance_fit_ : ndarray of shape (n_samples,)
@@ -129,10 +129,10 @@ class LpSVDD(KernelOneClass):
         kept: ``X_fit_`` holds the landmarks.
     tilt_ : float
         n sum alpha^2 - 1, with weights and labelled outliers as in
-        :meth:`lpsvdd.solver.Problem.tilt`: 0 at the kernel mean, most at the hard ball. Models of
-        different p are comparable at equal tilt; n / (1 + tilt_) is the effective sample size.
+        :meth:`lpsvdd.solver.Problem.tilt`: 0 at the kernel mean, largest at the hard ball. Models
+        of different p are comparable at equal tilt; n / (1 + tilt_) is the effective sample size.
     status_ : {"optimal", "radius-zero", "not-converged"}
-        The verdict on the gap (with landmarks: on that of the restricted problem).
+        Whether the gap is below ``tol`` (with landmarks: the gap of the restricted problem).
     n_iter_ : int
         Iterations of the last solve (1 is reported where none was needed).
     gamma_ : float or None
@@ -148,8 +148,9 @@ class LpSVDD(KernelOneClass):
     -----
     ``sample_weight`` multiplies the cost: weight 2 is the same as two copies, weight 0 removes the
     sample. scikit-learn's outlier detectors ignore y; this one reads it when it holds -1.
-    Far from the data, where a sum of Gaussian kernel values is lost beside 1, scores differ in the
-    twelfth digit only; they still rank rows by that sum (``lpsvdd.kernels.rbf_distances``).
+    Far from the data, where a sum of Gaussian kernel values is below the rounding error of 1,
+    scores differ in the twelfth digit only; they still rank rows by that sum
+    (``lpsvdd.kernels.rbf_distances``).
 
     References
     ----------
@@ -224,14 +225,15 @@ class LpSVDD(KernelOneClass):
         return self._replace_by(lambda model: model._fit(X, y, sample_weight))
 
     def rejection_risk(self, beta=0.05):
-        """Interval for the probability that the ball rejects a new normal point.
+        """Return an interval for the probability that the ball rejects a new normal point.
 
         With probability at least 1 - beta over the training points, drawn independently from any
         distribution, low <= P(a new one of them lies outside radius_sq_) <= high. It follows from
         the number of points that determine the ball, and says nothing about outliers that are
-        accepted. Kernel, C and all that went before (scaling) must be fixed without these points;
-        an AssumptionWarning names what is seen to fail, in a default model the width and C. After
-        choosing among M settings pass beta / M. At p = 1 the lower end counts only the points
+        accepted. Near p = 1, where a slack may be far below rounding, multipliers show which points
+        are outside. Kernel, C and all that went before (scaling) must be fixed without these
+        points; an AssumptionWarning names what fails, in a default model the width and C.
+        After choosing among M settings pass beta / M. At p = 1 the lower end counts only the points
         strictly outside; ``bounds.rejection_risk_of`` with ``density=True`` counts those on the
         surface too, where no mass can lie on it.
 
@@ -252,7 +254,7 @@ class LpSVDD(KernelOneClass):
         return rejection_risk_of(self, beta)
 
     def explain(self, X):
-        """Contributions of the columns to the scores of X; they sum to the scores.
+        """Return the contributions of the columns to the scores of X; they sum to the scores.
 
         See :func:`lpsvdd.explain.explain`, which also takes pipelines.
 
@@ -368,7 +370,10 @@ class LpSVDD(KernelOneClass):
             )
         if self.radius_sq_ > 0.0:  # rounding must not decide about points on the surface
             reach = float(d.max())
-            near = d[(training.y_kept > 0) & (np.abs(d - self.radius_sq_) <= ON_SURFACE * reach)]
+            near = d[
+                (training.y_kept > 0)
+                & (np.abs(d - self.radius_sq_) <= RELATIVE_SURFACE_TOL * reach)
+            ]
             if len(near):
                 size = float(np.abs(self.diag_fit_).max())
                 size = np.sqrt(size * reach) if self.kernel == "linear" else size
@@ -393,7 +398,7 @@ class LpSVDD(KernelOneClass):
             return -np.einsum("ij,ij->i", X - self.centre_, X - self.centre_)
         centre, options = self.X_fit_[self.centre_rows_], self._kernel_options()
         scores = np.empty(len(X))
-        for some in batches(len(X), len(centre)):
+        for some in row_batches(len(X), len(centre)):
             if self.kernel == "rbf":
                 squared = cdist(X[some], centre, "sqeuclidean")
                 scores[some] = -rbf_distances(
@@ -427,13 +432,14 @@ class LpSVDD(KernelOneClass):
             return -self.radius_sq_
         if self.surface_ == "contamination":
             weights = None if self.weight_fit_ is None else self.weight_fit_[targets]
-            scores = -d[targets]
+            scores = self._own_scores(training)[targets]
             quantile = weighted_quantile(scores, self.contamination, weights)
             # The sample that is the quantile is accepted, however its distance is rounded anew; the
-            # next one is not, and at p = 1, where many lie on the surface, it may be very near.
-            below = float((quantile - scores[scores < quantile]).min(initial=np.inf))
+            # next one is not, and at p = 1, where many lie on the surface, it may be one ulp away.
+            below = scores[scores < quantile].max(initial=-np.inf)
+            half_way = np.nextafter(0.5 * (below + quantile), np.inf)
             size = float(np.abs(self.diag_fit_).max())
-            return quantile - min(SCORE_ROUNDING * size, 0.5 * below)
+            return float(max(quantile - SCORE_ROUNDING * size, min(half_way, quantile)))
         points, alpha = training.points, solution.alpha
         rows, K, beyond = np.flatnonzero(alpha), None, np.zeros(len(alpha))
         if isinstance(points, LandmarkPoints):
@@ -449,23 +455,31 @@ class LpSVDD(KernelOneClass):
         size = d.max() if self.kernel == "linear" else np.abs(self.diag_fit_).max()
         return -float(squared + SCORE_ROUNDING * size)
 
+    def _own_scores(self, training: Training) -> np.ndarray:
+        """Return the scores of the training samples with the digits that ``predict`` gives them."""
+        if isinstance(training.points, LandmarkPoints):
+            return -self.distance_fit_
+        if training.K is not None:
+            return self._score_kernel(training.K, self.diag_fit_)
+        return self._score_points(training.X)
+
     def _warn_of_few_rows(self, training: Training) -> None:
-        """Warn where the rate nu cannot be kept, with the number of rows that would do."""
+        """Warn where the rate nu cannot be kept, with the number of rows that suffice."""
         n = float(training.weight_kept[training.y_kept > 0.0].sum())
         need = rows_needed(self.nu_)
         if n < need:
             warnings.warn(
                 f"{n:.4g} training rows are too few for nu={self.nu_:g}: no surface drawn from "
-                f"them rejects so few new rows; {need} rows would do",
+                f"them rejects so few new rows; use at least {need} rows",
                 UserWarning,
                 stacklevel=6,
             )
         X = training.X
         if isinstance(X, np.ndarray) and n < 2 * X.shape[1] and is_scaled(X):
             warnings.warn(
-                f"the columns were scaled by these {n:.4g} rows, which are few for {X.shape[1]} "
-                f"columns: more than nu={self.nu_:g} of the new rows will be rejected. "
-                f"{2 * X.shape[1]} rows would do, or a scaling learnt from other rows",
+                f"the columns were scaled with these {n:.4g} rows, which are few for {X.shape[1]} "
+                f"columns: more than nu={self.nu_:g} of the new rows will be rejected. Use at "
+                f"least {2 * X.shape[1]} rows, or a scaling fitted to other rows",
                 UserWarning,
                 stacklevel=5,
             )
@@ -477,7 +491,9 @@ class LpSVDD(KernelOneClass):
         if self.solver not in SOLVERS:
             raise ValueError(f"solver must be one of {SOLVERS}, got {self.solver!r}")
         if self.landmarks is not None and self.solver not in ("auto", "landmarks"):
-            raise ValueError(f"landmarks= is for solver='landmarks', not {self.solver!r}")
+            raise ValueError(
+                f"landmarks= is only for solver='landmarks', got solver={self.solver!r}"
+            )
         given = self.landmarks
         if is_number(given) and (given != int(given) or given < 1):
             raise ValueError(

@@ -23,14 +23,14 @@ linear       :math:`x_j z_j`, so that :math:`\psi_j(x) = -(x_j - a_j)^2`
 poly         :math:`x_j z_j \, ((\gamma u + c_0)^q - c_0^q) / u`, q the degree
 ===========  =====================================================================================
 
-So explaining costs as much as scoring, nothing is sampled, and no row has to be chosen to compare
-with. The base :math:`s_0 = -k(0, 0) (1 - \sum_i c_i)^2` is 0 whenever the coefficients sum to one,
+So explaining costs as much as scoring, nothing is sampled, and no reference row has to be chosen.
+The base :math:`s_0 = -k(0, 0) (1 - \sum_i c_i)^2` is 0 whenever the coefficients sum to one,
 as those of the exact solvers do: then **the contributions sum to the score**. They are mostly
 negative; the most negative columns are those in which the row is far from the centre.
 
 In a pipeline contributions belong to the columns that enter it: one-hot indicators are added up,
-scaling changes nothing. Behind rows scaled to unit norm a contribution is that of a
-coordinate of the scaled row. Behind a step that mixes columns, such as PCA, it belongs to the
+scaling changes nothing. After scaling rows to unit norm a contribution is that of a
+coordinate of the scaled row. After a step that mixes columns, such as PCA, it belongs to the
 columns that come out of it.
 """
 
@@ -43,9 +43,9 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.utils.validation import check_is_fitted
 
-from lpsvdd._columns import detector_inside, named, sources, transformed
+from lpsvdd._columns import column_sources, detector_inside, named_values, transformed
 from lpsvdd.kernels import kernel_diagonal, kernel_matrix
-from lpsvdd.solver.memory import batches
+from lpsvdd.solver.memory import row_batches
 
 if TYPE_CHECKING:
     from lpsvdd.estimators import LpSVDD
@@ -79,7 +79,7 @@ class Explanation:
     typical: np.ndarray = field(repr=False)
 
     def reasons(self, row: int, n: int = 3) -> list[tuple[str, Any, float]]:
-        """Return name, value and contribution of the columns that take most from a row's score."""
+        """Return name, value and contribution of the columns that lower a row's score most."""
         order = np.argsort(self.contributions[row], kind="stable")[:n]
         return [
             (self.columns[j], self.values[row, j], float(self.contributions[row, j])) for j in order
@@ -121,7 +121,7 @@ def explain(model: Any, X: Any) -> Explanation:
     """
     steps, svdd = detector_inside(model)
     check_is_fitted(svdd)
-    columns, source = sources(steps, X, svdd.n_features_in_)
+    columns, source = column_sources(steps, X, svdd.n_features_in_)
     rows = transformed(steps, X)  # a data frame stays one for the model, which knows its columns
     Z = np.asarray(rows, dtype=float)
     psi = _Contributions(svdd, source, len(columns))
@@ -129,7 +129,7 @@ def explain(model: Any, X: Any) -> Explanation:
     targets = _training_targets(svdd)
     thinned = targets[:: -(-len(targets) // 500)]  # enough for three quantiles
     typical = np.quantile(psi(thinned), [0.1, 0.5, 0.9], axis=0)
-    values = named(X, columns, Z)
+    values = named_values(X, columns, Z)
     return Explanation(found, base, svdd.score_samples(rows), columns, values, typical)
 
 
@@ -146,12 +146,13 @@ def nearest_support_vectors(model: Any, X: Any, n: int = 5) -> Neighbours:
     check_is_fitted(svdd)
     if svdd.kernel == "precomputed":
         raise ValueError(
-            "nearest_support_vectors needs rows; with kernel='precomputed' there are none"
+            "nearest_support_vectors needs rows, and with kernel='precomputed' there are none: fit "
+            "with another kernel"
         )
     if getattr(svdd, "solver_", None) == "landmarks":
         raise ValueError(
             "nearest_support_vectors needs the support vectors, and a model on landmarks does not "
-            "keep them"
+            "keep them: fit with solver='working-set'"
         )
     Z = np.asarray(transformed(steps, X), dtype=float)
     support, options = svdd.X_fit_[svdd.support_], svdd._kernel_options()
@@ -159,7 +160,7 @@ def nearest_support_vectors(model: Any, X: Any, n: int = 5) -> Neighbours:
     n = min(n, len(support))
     index = np.empty((len(Z), n), dtype=int)
     distance = np.empty((len(Z), n))
-    for some in batches(len(Z), len(support)):
+    for some in row_batches(len(Z), len(support)):
         K = kernel_matrix(Z[some], support, **options)
         squared = kernel_diagonal(Z[some], **options)[:, None] - 2.0 * K + own
         # Ties (far away all are at distance sqrt 2) are broken by the plain distance.
@@ -210,7 +211,7 @@ class _Contributions:
         # Differences to the centre of the rows: the expanded squares below then do not cancel.
         middle = self._rows.mean(axis=0) if self.svdd.kernel == "rbf" else 0.0
         rows = self._rows - middle
-        for some in batches(len(Z), len(rows)):
+        for some in row_batches(len(Z), len(rows)):
             z = Z[some] - middle
             if self.svdd.kernel == "rbf":
                 w = self._coef * self._slope(cdist(z, rows, "sqeuclidean"))

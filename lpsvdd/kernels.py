@@ -23,12 +23,12 @@ Kernel = str | Callable[[np.ndarray, np.ndarray], float]
 
 
 def half_mean_distance(X: np.ndarray, sample_weight: np.ndarray | None = None) -> float:
-    r"""sigma = 1/2 · mean over pairs i < j of ||x_i - x_j||.
+    r"""Return sigma, half of the mean of ||x_i - x_j|| over pairs i < j.
 
     A weight counts copies: weight 2 gives the width of the data with that row written twice.
     (Weights that sum to less than 2 cannot be counts; then each pair of different rows is
     weighted by w_i w_j instead.) Returns 1.0 where no two points differ. Above MANY points the
-    mean is over the pairs of a sample of them, which knows it to a per cent.
+    mean is over the pairs of a sample of them, which is accurate to a per cent.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def half_mean_distance(X: np.ndarray, sample_weight: np.ndarray | None = None) -
 
 
 def rbf_gamma(width: float) -> float:
-    r"""gamma = 1/(2 sigma^2)."""
+    r"""Return gamma = 1/(2 sigma^2)."""
     if not width > 0.0:
         raise ValueError(f"width must be positive, got {width!r}")
     with np.errstate(over="ignore", under="ignore"):
@@ -100,7 +100,7 @@ def kernel_matrix(
     degree: float = 3,
     coef0: float = 1.0,
 ) -> np.ndarray:
-    """K_ij = k(x_i, y_j); with Y left out, the symmetric matrix of X with itself.
+    """Return K_ij = k(x_i, y_j); with Y left out, the symmetric matrix of X with itself.
 
     The Gaussian kernel takes its distances pair by pair rather than from the expansion
     ||x||^2 - 2<x, y> + ||y||^2: no cancellation, and a row does not depend on its batch.
@@ -121,7 +121,7 @@ def kernel_matrix(
 
 
 def rbf_left(X: np.ndarray, origin: np.ndarray, gamma: float) -> np.ndarray | None:
-    """L with -gamma ||x_i - z_j||^2 = (L R')_ij: many Gaussian kernel values as one product.
+    """Return L with -gamma ||x_i - z_j||^2 = (L R')_ij: many Gaussian kernel values as one product.
 
     None where gamma ||x - origin||^2 is so large that the sum would cancel.
     """
@@ -148,7 +148,9 @@ def rbf_product(left: np.ndarray, right: np.ndarray, out: np.ndarray | None = No
 def squared_distances(
     Kz: np.ndarray, beta: np.ndarray, diag: np.ndarray, norm_sq: float | np.ndarray
 ) -> np.ndarray:
-    """||phi(z) - a||^2 = k(z, z) - 2 sum_i beta_i k(z, x_i) + ||a||^2, a = sum_i beta_i phi(x_i).
+    """Return ||phi(z) - a||^2 = k(z, z) - 2 sum_i beta_i k(z, x_i) + ||a||^2.
+
+    The centre is a = sum_i beta_i phi(x_i).
 
     Kz holds k(z, x_i), ``diag`` k(z, z), ``norm_sq`` = beta'K beta. Several centres are the columns
     of beta. One centre goes through einsum on contiguous rows, not BLAS: the distance of a row then
@@ -162,7 +164,9 @@ def squared_distances(
 def rbf_distances(
     squared: np.ndarray, gamma: float, beta: np.ndarray, norm_sq: float
 ) -> np.ndarray:
-    r"""||phi(z) - a||^2 for the Gaussian kernel, from ``squared`` = ||z - x_i||^2, without ties.
+    r"""Return ||phi(z) - a||^2 for the Gaussian kernel without ties.
+
+    ``squared`` holds ||z - x_i||^2.
 
     In 1 - 2 s + ||a||^2, s = sum_i beta_i exp(-gamma ||z - x_i||^2), an s below the rounding error
     of 1 is lost, and with a narrow kernel that is most of the space. So |s| < t = 2^-38 (1 +

@@ -1,4 +1,4 @@
-r"""A surface that keeps its rate: distances of the targets to the ball that has not seen them.
+r"""A surface that keeps its rate, from distances of the targets to a ball fitted without them.
 
 A ball lies where its own rows are, so it rejects more new rows than old ones. Let
 
@@ -11,8 +11,8 @@ the mean squared distance to the rows that hold the centre. It ranks as the dist
 does, and it shows what is wrong with a training row: that mean counts its distance to itself, 0.
 The surface is the quantile, at level 1 - nu, of the :math:`s_i` of the targets without row i.
 
-*First order.* Leave row i out of the mean: :math:`s_i / (1 - \alpha_i)`. Rows near i, which would
-take over its weight, are not asked; so this is too large.
+*First order.* Leave row i out of the mean: :math:`s_i / (1 - \alpha_i)`. This ignores that rows
+near i would take over its weight, so it is too large.
 
 *Second order.* Take row i's weight away and move the other weights of the support by one Newton
 step on the optimality conditions :math:`k_{jj} - 2 (K\beta)_j - \rho = y_j \zeta_j`,
@@ -46,7 +46,7 @@ REFITTED, REFITTED_NEAR_ONE = 100, 500  # rows up to which those that decide are
 REFIT_TOL, MAX_REFIT_STEPS = 1e-3, 60  # to this gap
 STIFF = 1e6  # stiffness of a row that does not move; the unit is the largest kernel value
 JITTER = 1e-10  # stiffness of all, as equal rows make K singular
-ON_SURFACE = 1e-8  # slack that counts as none at p = 1, the same unit
+RELATIVE_ZERO_SLACK = 1e-8  # slack that counts as none at p = 1, the same unit
 
 
 def surface_at(
@@ -136,7 +136,7 @@ def leave_one_out(
     slack: np.ndarray | None = None,
     K: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Mean squared distances of the targets to the support of a ball without them.
+    """Return mean squared distances of the targets to the support of a ball without them.
 
     ``s`` are those with them; negatives keep theirs. Where nothing is left without a row (all the
     weight is its own) it gets the largest of the other rows.
@@ -193,7 +193,7 @@ def _stiffness(p, beta, price, slack) -> np.ndarray:
     """Derivative of a row's slack by its multiplier, in the unit of K."""
     if p > 1.0:
         return np.minimum(slack / ((p - 1.0) * np.abs(beta)), STIFF) + JITTER
-    bound = slack > ON_SURFACE
+    bound = slack > RELATIVE_ZERO_SLACK
     for same in (beta > 0.0, beta < 0.0):  # one price is paid at the bound, on the surface too
         if (bound & same).any():
             bound |= same & (price >= (1.0 - 1e-6) * price[bound & same].max())
@@ -206,7 +206,7 @@ def rows_needed(nu: float) -> int:
 
 
 def upper_quantile(values: np.ndarray, nu: float, weights: np.ndarray | None = None) -> float:
-    r"""The value that a new one exceeds with probability nu: rank (1 - nu)(n + 1) of n values.
+    r"""Return what a new value exceeds with probability nu: rank (1 - nu)(n + 1) of n values.
 
     A new value falls above the k-th smallest of n with probability 1 - k/(n + 1) (no ties). Between
     two ranks the line through both is taken; ranks above n are n and those below 1 are 1. Weights

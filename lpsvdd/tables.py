@@ -24,6 +24,7 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
 MAX_CATEGORIES = 50  # most distinct values of a text that is a category
 UNIT = "[$€£¥%]"
+DATE_LIKE = re.compile(r"\d{1,4}([-./])\d{1,2}\1\d{1,4}([ T]\d.*)?")
 NUMBER_LIKE = re.compile(rf"[-+]?\s*{UNIT}?\s*[-+]?\d[\d.,' ]*{UNIT}?")
 
 
@@ -67,15 +68,17 @@ def read_table(source: str, *, sep: str | None = None, decimal: str = ".") -> pd
                     skipinitialspace=True, low_memory=False,
                 )  # fmt: skip
     except UnicodeDecodeError:
-        raise ValueError(f"{name} is not a text in UTF-8: save the table as CSV in UTF-8") from None
+        raise ValueError(f"{name} is not text in UTF-8: save the table as CSV in UTF-8") from None
     except (ValueError, pd.errors.ParserWarning) as error:
         reason = f"{name} cannot be read ({error}): it needs column names, and as many cells"
-        raise ValueError(f"{reason} in each row; --sep says what separates them") from None
+        raise ValueError(f"{reason} in each row; name the separator with --sep") from None
     frame.columns = [str(column).strip() for column in frame.columns]
     if len(frame.columns) == 1 and (other := re.search(r"[;\t|,]", frame.columns[0])):
-        raise ValueError(f"{name} has one column only: are cells separated by {other[0]!r}? --sep")
+        raise ValueError(
+            f"{name} has one column only: are cells separated by {other[0]!r}? (--sep)"
+        )
     if not frame.columns.is_unique:
-        raise ValueError(f"{name} has two columns of one name: rename one")
+        raise ValueError(f"{name} has two columns with the same name: rename one")
     if frame.empty or all(re.fullmatch(r"[-+]?\d[-+\d.,e]*", name) for name in frame.columns):
         raise ValueError(f"{name} needs a first line of column names, then at least one row")
     return frame.set_axis(pd.RangeIndex(1, len(frame) + 1, name="row"))
@@ -117,8 +120,11 @@ def _kind(cells: pd.Series, decimal: str) -> str:
     distinct = present.nunique()
     if distinct < 2:
         return "constant"
-    if is_bool_dtype(cells) or is_datetime64_any_dtype(cells):
-        return "category" if is_bool_dtype(cells) else "dates"
+    if is_bool_dtype(cells):
+        return "category"
+    dated = [DATE_LIKE.fullmatch(str(cell).strip()) is not None for cell in present]
+    if is_datetime64_any_dtype(cells) or 2 * sum(dated) > len(present):
+        return "dates"
     values = as_numbers(present, decimal)
     number_like = [NUMBER_LIKE.fullmatch(str(cell).strip()) is not None for cell in present]
     if 2 * max(sum(number_like), np.isfinite(values).sum()) < len(present):

@@ -1,4 +1,4 @@
-r"""What can be promised of a fitted ball: error bounds, and the risk of rejecting a normal point.
+r"""Guarantees for a fitted ball: error bounds, and the risk of rejecting a normal point.
 
 With f(x) = ||phi(x) - a||^2 and a margin v > 0, a bound by Rademacher complexity has the shape
 

@@ -35,21 +35,23 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import betainc, betaln, expit, log_expit
 
-SHARES = {"both": (1 / 2, 1 / 6), "upper": (1.0, 0.0), "lower": (0.0, 1 / 3)}
+ERROR_SHARES = {"both": (1 / 2, 1 / 6), "upper": (1.0, 0.0), "lower": (0.0, 1 / 3)}
 
 
 def rejection_risk(
     k: int, n: int, beta: float = 0.05, *, sides: str = "both"
 ) -> tuple[float, float]:
-    """Interval for the probability that a new normal point is rejected.
+    """Return an interval for the probability that a new normal point is rejected.
 
     Parameters
     ----------
     k : number of points that determine the ball, 0 <= k <= n. For p > 1 these are the training
-        points outside; for p = 1 those outside and those on the surface.
+        points outside; for p = 1 those outside and those on the surface. For p below about 1.2
+        the slack of a point outside may be far below rounding: count positive multipliers then,
+        not scores, as ``LpSVDD.rejection_risk`` does. With too small a k the interval misses.
     n : number of training points, drawn independently.
     beta : probability in (0, 1) with which the interval may fail. After choosing among M
-        settings, beta / M.
+        settings, pass beta / M.
     sides : "both"; "upper" or "lower" give the whole of beta to one end, the other is 1 or 0.
 
     Returns
@@ -67,14 +69,16 @@ def rejection_risk(
         raise ValueError(f"k must not exceed n, got k = {k} of n = {n}")
     if not 0.0 < beta < 1.0:
         raise ValueError(f"beta must lie in the open interval (0, 1), got {beta!r}")
-    if sides not in SHARES:
-        raise ValueError(f"sides must be one of {', '.join(SHARES)}, got {sides!r}")
+    if sides not in ERROR_SHARES:
+        raise ValueError(f"sides must be one of {', '.join(ERROR_SHARES)}, got {sides!r}")
     return _ends(k, n, float(beta), sides)
 
 
 @lru_cache(maxsize=4096)  # searches and simulations ask for the same few again and again
 def _ends(k: int, n: int, beta: float, sides: str) -> tuple[float, float]:
-    before, after = (math.log(beta * share / n) if share else -math.inf for share in SHARES[sides])
+    before, after = (
+        math.log(beta * share / n) if share else -math.inf for share in ERROR_SHARES[sides]
+    )
 
     def excess(logit: float) -> float:
         """Logarithm of (right side / left side) of the equation at v = expit(logit)."""

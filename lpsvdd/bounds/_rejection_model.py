@@ -9,7 +9,7 @@ With h_i = ||phi(x_i) - a||^2 - R^2 the ball rejects where h > 0. Its multiplier
 
 At p = 1 the surface itself may have mass (points on a circle, on a lattice, of length one), and
 P[h > 0] is then smaller than P[h >= 0]. So the number with h_i >= 0 serves the upper end and the
-number with h_i > 0 the lower one, each with beta/2: that holds for every distribution. One number
+number with h_i > 0 the lower one, each with beta/2; this holds for every distribution. One number
 serves both ends where P[h = 0] = 0, which no sample can show: the caller says it by
 ``density=True``. A density of the rows is enough for the rbf, linear and poly kernels.
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 class AssumptionWarning(UserWarning):
-    """A statement was computed for a model that does not meet one of its conditions."""
+    """Warn that a statement was computed for a model that does not meet one of its conditions."""
 
 
 class Determining(NamedTuple):
@@ -73,7 +73,7 @@ def rejection_risk_of(
     density: bool = False,
     sides: str = "both",
 ) -> tuple[float, float]:
-    """Interval for the probability that the ball of a fitted model rejects a new normal point.
+    """Return an interval for the probability that a fitted ball rejects a new normal point.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def rejection_risk_of(
 
     Returns
     -------
-    (low, high). An AssumptionWarning names what the model is seen not to meet.
+    (low, high). An AssumptionWarning names the conditions that the model does not meet.
     """
     points = determining_points(model, counted=counted, density=density)
     for text in unmet_conditions(model, counted=counted):
@@ -135,14 +135,14 @@ def determining_points(
 
 
 def unmet_conditions(model: LpSVDD, *, counted: ArrayLike | None = None) -> list[str]:
-    """Conditions of the theorem that a fitted model is seen not to meet, one sentence each."""
+    """Return the conditions of the theorem that a model does not meet, one sentence each."""
     sentences = []
     learnt = learnt_from_the_sample(model, _counted(model, counted))
     if learnt:
         sentences.append(
-            f"{' and '.join(learnt)} learnt from the rows that are counted, and the interval is "
-            "proved for what was fixed before: pass numbers, learn on other rows, or choose among "
-            "M settings fixed before and pass beta / M"
+            f"{' and '.join(learnt)} estimated from the rows that are counted, but the interval is "
+            "proved only for what was fixed in advance: pass numbers, estimate on other rows, or "
+            "choose among M settings fixed in advance and pass beta / M"
         )
     if model.weight_fit_ is not None:
         sentences.append(
@@ -151,14 +151,14 @@ def unmet_conditions(model: LpSVDD, *, counted: ArrayLike | None = None) -> list
         )
     if _surface(model) != "ball":
         sentences.append(
-            f"the interval speaks of the ball (radius_sq_), and predict uses the {_surface(model)} "
-            "surface, whose rate is another; surface='ball' makes them the same"
+            "the interval is about the ball's own surface (radius_sq_), but predict uses the "
+            f"{_surface(model)} surface, whose rate differs; surface='ball' makes them the same"
         )
     return sentences
 
 
 def learnt_from_the_sample(model: LpSVDD, kept: np.ndarray) -> list[str]:
-    """What a model is seen to have learnt from its own rows: width, cost, landmarks, scaling."""
+    """Return what a model has estimated from its own rows: width, cost, landmarks, scaling."""
     search = getattr(model, "chosen_by_", None)
     learnt = [f"the setting chosen by {search}"] if search else []
     rule = width_rule(model)
@@ -195,10 +195,15 @@ def _counted(model: LpSVDD, counted: ArrayLike | None) -> np.ndarray:
     if counted is not None:
         mask = np.asarray(counted)
         if mask.dtype != bool or mask.shape != kept.shape:
-            raise ValueError(f"counted must be {len(kept)} booleans, one per training point")
+            raise ValueError(
+                f"counted must be {len(kept)} booleans, one a training point; got {mask.dtype} of "
+                f"shape {mask.shape}"
+            )
         kept = kept & mask
     if not kept.any():
-        raise ValueError("no positive training point is left to count")
+        raise ValueError(
+            "no positive training point is left to count: counted must be True for at least one"
+        )
     return kept
 
 
@@ -220,16 +225,18 @@ def _check_density(model: LpSVDD, kept: np.ndarray, on_surface: int) -> None:
         return
     rows = model.X_fit_[kept]
     if len(np.unique(rows, axis=0)) < len(rows):
-        raise ValueError("density=True, but rows are equal: then the surface may have mass")
+        raise ValueError(
+            "density=True, but rows are equal, so the surface may have mass: use density=False"
+        )
     if model.kernel == "linear" and on_surface > rows.shape[1] + 1:
         raise ValueError(
             f"density=True, but {on_surface} points lie on the sphere, and with a density at most "
-            f"{rows.shape[1] + 1} do"
+            f"{rows.shape[1] + 1} do: use density=False"
         )
 
 
 class RateChoice(NamedTuple):
-    """A fitted model whose risk of rejection is at most the wanted rate, with its upper end."""
+    """Hold a fitted model whose risk of rejection is at most the wanted rate."""
 
     model: LpSVDD
     cost: float
@@ -246,7 +253,7 @@ def cost_for_rate(
     costs: Sequence[float] | None = None,
     y: ArrayLike | None = None,
 ) -> RateChoice:
-    """The tightest ball that rejects normal points with probability at most ``rate``, guaranteed.
+    """Return the tightest ball that rejects normal points with probability at most ``rate``.
 
     Costs are tried from the largest down until the upper end of the risk of rejection first
     exceeds the rate; the last cost before that is taken. The upper end is one-sided and holds for

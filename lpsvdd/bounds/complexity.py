@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike
 from lpsvdd._validation import check_exponent
 
 
-def positive(value: float, name: str, *, or_zero: bool = False) -> float:
+def positive_number(value: float, name: str, *, or_zero: bool = False) -> float:
     """The value as a finite number > 0 (or >= 0)."""
     if not (math.isfinite(value) and (value > 0 or or_zero and value == 0)):
         sign = ">=" if or_zero else ">"
@@ -41,9 +41,11 @@ def confidence(delta: float) -> float:
     return float(delta)
 
 
-def margins(margin: float | Sequence[float]) -> tuple[float, ...]:
+def margin_grid(margin: float | Sequence[float]) -> tuple[float, ...]:
     """One margin or a grid of different margins, each > 0."""
-    values = tuple(positive(float(v), "margin") for v in np.atleast_1d(np.asarray(margin, float)))
+    values = tuple(
+        positive_number(float(v), "margin") for v in np.atleast_1d(np.asarray(margin, float))
+    )
     if not values:
         raise ValueError("margin must hold at least one value")
     if len(set(values)) < len(values):
@@ -51,7 +53,7 @@ def margins(margin: float | Sequence[float]) -> tuple[float, ...]:
     return values
 
 
-def kernel_diagonal(K: ArrayLike) -> np.ndarray:
+def matrix_diagonal(K: ArrayLike) -> np.ndarray:
     """k(x_i, x_i) from a kernel matrix or its diagonal: finite, non-negative, not all zero."""
     values = np.asarray(K, dtype=float)
     if values.ndim == 2 and values.shape[0] == values.shape[1]:
@@ -72,14 +74,14 @@ def safe_exp(value: float) -> float:
 
 def margin_loss(t: ArrayLike, *, p: float, margin: float) -> np.ndarray:
     """A(t) = min(max(t / margin, 0), 1)^p, elementwise."""
-    ratio = np.asarray(t, dtype=float) / positive(margin, "margin")
+    ratio = np.asarray(t, dtype=float) / positive_number(margin, "margin")
     return np.clip(ratio, 0.0, 1.0) ** check_exponent(p)
 
 
 def trace_bound(K: ArrayLike, B: float) -> float:
     """(2B/n) sqrt(tr K)."""
-    diag = kernel_diagonal(K)
-    return 2 * positive(B, "B") * math.sqrt(diag.sum()) / diag.size
+    diag = matrix_diagonal(K)
+    return 2 * positive_number(B, "B") * math.sqrt(diag.sum()) / diag.size
 
 
 def rademacher(
@@ -87,7 +89,7 @@ def rademacher(
 ) -> float:
     """Monte-Carlo value of R_n(F) = (2B/n) E sqrt(sigma' K sigma), from random signs."""
     matrix = np.asarray(K, dtype=float)
-    n = kernel_diagonal(K).size
+    n = matrix_diagonal(K).size
     if matrix.ndim != 2:
         raise ValueError("rademacher needs the square kernel matrix, not its diagonal alone")
     if n_draws < 1:
@@ -100,7 +102,7 @@ def rademacher(
         squares = np.einsum("ij,ij->i", signs @ matrix, signs)
         # Rounding can leave a tiny negative value when the signed sum is (nearly) zero.
         norms[start:stop] = np.sqrt(np.maximum(squares, 0.0))
-    return float(2 * positive(B, "B") / n * norms.mean())
+    return float(2 * positive_number(B, "B") / n * norms.mean())
 
 
 def offset_width(*, B: float, B_kappa: float, margin: float, negatives: bool) -> float:
@@ -109,9 +111,9 @@ def offset_width(*, B: float, B_kappa: float, margin: float, negatives: bool) ->
     u(x) = k(x, x) - 2 <w, phi(x)> ranges over an interval of length W0; beyond it, A(y (u + s)) is
     constant in s. One label needs room for v on one side of that interval, two labels on both.
     """
-    B, B_kappa = positive(B, "B"), positive(B_kappa, "B_kappa")
+    B, B_kappa = positive_number(B, "B"), positive_number(B_kappa, "B_kappa")
     width = 4 * B * B_kappa if B >= B_kappa else (B + B_kappa) ** 2
-    return width + (2 if negatives else 1) * positive(margin, "margin")
+    return width + (2 if negatives else 1) * positive_number(margin, "margin")
 
 
 def stratum(norm: float, B_kappa: float) -> tuple[int, float, float]:
@@ -119,7 +121,7 @@ def stratum(norm: float, B_kappa: float) -> tuple[int, float, float]:
 
     The shares 6 / (pi (k+1))^2 sum to one, so the bounds of all strata hold at once.
     """
-    ratio = positive(norm, "norm", or_zero=True) / positive(B_kappa, "B_kappa")
+    ratio = positive_number(norm, "norm", or_zero=True) / positive_number(B_kappa, "B_kappa")
     k = 0
     while 2.0**k < ratio:
         k += 1

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BoundTerms:
-    """One bound, term by term; `total` is empirical + complexity + confidence, never clipped.
+    """Hold one bound term by term; `total` is empirical + complexity + confidence, never clipped.
 
     `linear` and `offset` are the two parts of the complexity (offset is 0 in the printed form).
     `delta` is the probability the caller asked for; `delta_used` what is left for this margin
@@ -76,7 +76,7 @@ class BoundTerms:
 
     @property
     def vacuous(self) -> bool:
-        """True when the bound is at least 1 and so says nothing about a probability."""
+        """Tell whether the bound is at least 1 and so says nothing about a probability."""
         return self.total >= 1
 
     @property
@@ -143,7 +143,7 @@ def error_bound(
     negatives: bool = False,
     norm: float | None = None,
 ) -> BoundTerms:
-    """Bound on P[y (f(x) - R^2) > margin], by `form`, "paper" or "corrected".
+    """Return a bound on P[y (f(x) - R^2) > margin]; `form` is "paper" or "corrected".
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def error_bound(
     -------
     BoundTerms with empirical, complexity, confidence and their sum, total.
     """
-    diag, delta, grid = parts.kernel_diagonal(K), parts.confidence(delta), parts.margins(margin)
+    diag, delta, grid = parts.matrix_diagonal(K), parts.confidence(delta), parts.margin_grid(margin)
     slack = np.asarray(slack, dtype=float)
     if slack.shape != diag.shape:
         raise ValueError(f"slack must have shape {diag.shape} to match K, got {slack.shape}")
@@ -181,8 +181,10 @@ def error_bound(
                 "B_kappa was read off the sample; the theorem asks for a bound known before"
             )
     # The rounding allowance is for callers who write sqrt(k(x, x)) themselves.
-    elif parts.positive(B_kappa, "B_kappa") < largest * (1 - 1e-9):
-        raise ValueError(f"B_kappa = {B_kappa!r} is below sqrt(max diag K) = {largest!r}")
+    elif parts.positive_number(B_kappa, "B_kappa") < largest * (1 - 1e-9):
+        raise ValueError(
+            f"B_kappa must be at least sqrt(max diag K) = {largest!r}, got {B_kappa!r}"
+        )
     setting, share, note = setting_of(form, p, B, B_kappa, radius_sq, negatives, norm)
     delta_used = delta * share / len(grid)
     candidates = []
@@ -216,12 +218,14 @@ def setting_of(
         raise ValueError(f"radius_sq must be finite, got {radius_sq!r}")
     share, notes = 1.0, []
     if B is not None:
-        B = parts.positive(B, "B")
+        B = parts.positive_number(B, "B")
         if norm is not None and norm > B * (1 + 1e-9):
-            raise ValueError(f"B = {B!r} is below the norm {norm!r} of the fitted centre")
+            raise ValueError(
+                f"B must be at least the norm {norm!r} of the fitted centre, got {B!r}"
+            )
     elif form != "corrected" and norm is not None:
         # A centre at the origin has norm 0; the smallest positive number keeps logarithms finite.
-        B = max(parts.positive(norm, "norm", or_zero=True), np.finfo(float).tiny)
+        B = max(parts.positive_number(norm, "norm", or_zero=True), np.finfo(float).tiny)
         notes.append(
             "B is the norm of the fitted centre, which depends on the sample; the "
             "theorem asks for a B fixed before"
@@ -246,7 +250,7 @@ def sample_size(
     negatives: bool = False,
     norm: float | None = None,
 ) -> int | float:
-    """Smallest n with empirical + complexity + confidence < target; inf if there is none.
+    """Return the smallest n with empirical + complexity + confidence < target; inf if none.
 
     For k(x, x) = 1 and, in the printed form, R^2 = 0, its best case.
 
@@ -256,8 +260,8 @@ def sample_size(
     target : positive number; 1 asks when the bound stops being vacuous.
     empirical : assumed empirical term; 0 is the best case.
     """
-    grid, target = parts.margins(margin), parts.positive(target, "target")
-    room = target - parts.positive(empirical, "empirical", or_zero=True)
+    grid, target = parts.margin_grid(margin), parts.positive_number(target, "target")
+    room = target - parts.positive_number(empirical, "empirical", or_zero=True)
     setting, share, _ = setting_of(form, p, None, 1.0, 0.0, negatives, norm)
     # At n = 1 the terms are their own coefficients of 1/sqrt(n).
     confidence = math.log(confidence_term(1, parts.confidence(delta) * share / len(grid)))
@@ -286,7 +290,7 @@ def bound_of(
     form: str = "corrected",
     event: str = "violation",
 ) -> BoundTerms:
-    """Bound on the error probability of a fitted model, for the threshold T = -offset_ in use.
+    """Return a bound on the error probability of a fitted model, at its threshold T = -offset_.
 
     The corrected theorem holds for every threshold at once, R^2 or one moved by ``contamination``
     or ``rethreshold``; the slacks are max(0, y_i (f(x_i) - T)).
@@ -328,7 +332,7 @@ def bound_of(
     }
     if event == "error":
         # Here the slacks depend on the margin, so the grid is walked through one by one.
-        grid, delta = parts.margins(margin), parts.confidence(delta)
+        grid, delta = parts.margin_grid(margin), parts.confidence(delta)
         terms = min(
             (
                 error_bound(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Sequence
 
@@ -112,6 +113,7 @@ def main(words: Sequence[str] | None = None) -> int:
         return 130
     except (OSError, ValueError, MemoryError, ImportError) as error:
         text = f"not enough memory: {error}" if isinstance(error, MemoryError) else str(error)
+        text = re.sub(r"^\[Errno \d+\] ", "", text)
         print("error:", " ".join(text.split()), file=sys.stderr)
         return 1
     return 0

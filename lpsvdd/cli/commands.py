@@ -27,7 +27,7 @@ from lpsvdd.explain import explain
 from lpsvdd.persistence import load_model, read_notes
 from lpsvdd.tables import ColumnRoles, listed
 
-FOLDS = 5
+REPORT_FOLDS = 5
 FEWEST_TARGETS = 10  # normal rows to cross-validate
 DELAY_SECONDS = 3.0  # before progress is shown
 
@@ -60,7 +60,7 @@ def fit_table(options: Namespace) -> None:
         save(model, options.model, notes=vars(roles))
         lines["model file"] = options.model
     if options.output:
-        write_scores(options.output, frame, roles, judged(model, rows), y)
+        write_scores(options.output, frame, roles, scores_and_predictions(model, rows), y)
     report(options, lines, notes)
 
 
@@ -82,7 +82,7 @@ def _training(options: Namespace, notes: list[str]) -> tuple[pd.DataFrame, Colum
     if holes.any():
         notes.append(f"dropped for missing values: {holes.sum()} rows")
     if not (y[~holes] > 0).any():
-        raise ValueError("each normal row lacks a value: fill them in, or add --missing median")
+        raise ValueError("every normal row lacks a value: fill them in, or add --missing median")
     return frame[~holes], roles, y[~holes]
 
 
@@ -108,11 +108,11 @@ def _held_out(options: Namespace, fitted: Any, rows: pd.DataFrame, y: np.ndarray
     elif options.tune:
         model.steps[-1] = ("lpsvdd", clone(fitted[-1].best_estimator_))
     rejected, aucs = 0, []
-    folds = KFold(FOLDS, shuffle=True, random_state=0).split(normal)
+    folds = KFold(REPORT_FOLDS, shuffle=True, random_state=0).split(normal)
     for fold, (train, test) in enumerate(folds, 1):
-        with progress(options, f"judging rows held out, part {fold} of {FOLDS}", []):
+        with progress(options, f"judging rows held out, part {fold} of {REPORT_FOLDS}", []):
             model.fit(rows.iloc[normal[train]])
-            scores = judged(model, rows.iloc[[*normal[test], *others]])
+            scores = scores_and_predictions(model, rows.iloc[[*normal[test], *others]])
         rejected += int((scores["prediction"].iloc[: len(test)] < 0).sum())
         if len(others):
             labels = np.repeat([1, -1], [len(test), len(others)])
@@ -132,10 +132,10 @@ def score_table(options: Namespace) -> None:
         model, roles = _model_and_roles(options, frame)
         holes = tables.incomplete_rows(frame, roles, "add --missing drop, or fit with it")
         if holes.all():
-            raise ValueError("each row lacks a value that the model needs: fill them in")
+            raise ValueError("every row lacks a value that the model needs: fill them in")
         labels = tables.target_labels(frame, roles)
         rows, y = tables.model_rows(frame[~holes], roles, options.decimal), labels[~holes]
-        scores = judged(model, rows)
+        scores = scores_and_predictions(model, rows)
         if options.explain > 0:
             parts = explain(model, rows)
             reasons = [parts.reasons(row, options.explain) for row in range(len(rows))]
@@ -176,7 +176,7 @@ def _model_and_roles(options: Namespace, frame: pd.DataFrame) -> tuple[Any, Colu
 
 def _unseen_categories(model: Any, rows: pd.DataFrame) -> Iterator[str]:
     """Yield a note for each column with categories that the model has not met."""
-    parts = getattr(inside(model)[0], "named_transformers_", {})
+    parts = getattr(pipeline_steps(model)[0], "named_transformers_", {})
     if "categories" in parts:
         encoder = parts["categories"][0]
         for name, known in zip(encoder.feature_names_in_, encoder.categories_, strict=True):
@@ -186,7 +186,7 @@ def _unseen_categories(model: Any, rows: pd.DataFrame) -> Iterator[str]:
 
 def _in_training(model: Any, rows: pd.DataFrame) -> np.ndarray:
     """Return a mask of the rows that equal one of those that the model keeps."""
-    *steps, last = inside(model)
+    *steps, last = pipeline_steps(model)
     fitted = getattr(getattr(last, "best_estimator_", last), "X_fit_", np.empty((0, 0)))
     for step in steps:
         rows = step.transform(rows)
@@ -194,15 +194,15 @@ def _in_training(model: Any, rows: pd.DataFrame) -> np.ndarray:
     return np.array([row.tobytes() in known for row in np.asarray(rows, dtype=float) + 0.0])
 
 
-def inside(model: Any) -> list[Any]:
+def pipeline_steps(model: Any) -> list[Any]:
     """Return the steps of a pipeline, or the model as its only step."""
     return [step for _, step in model.steps] if hasattr(model, "steps") else [model]
 
 
-def judged(model: Any, rows: pd.DataFrame) -> pd.DataFrame:
+def scores_and_predictions(model: Any, rows: pd.DataFrame) -> pd.DataFrame:
     """Return score (high is normal), decision (negative is outside) and prediction of each row."""
     scores = np.asarray(model.score_samples(rows))
-    decision = scores - inside(model)[-1].offset_
+    decision = scores - pipeline_steps(model)[-1].offset_
     columns = {"score": scores, "decision": decision, "prediction": np.where(decision < 0, -1, 1)}
     return pd.DataFrame(columns, index=rows.index)
 

@@ -32,7 +32,7 @@ class Fold:
         """Return artificial outliers by kind, made from X.
 
         There are as many of each as held-out rows, but not fewer than 50 nor more than 300, which
-        tell an AUC to about two points.
+        estimate an AUC to within about two points.
         """
         n = int(np.clip(len(self.held_out), 50, 300))
         return artificial_outliers(self.X, n, random_state=self.seed)
@@ -83,7 +83,7 @@ class FoldModel(LpSVDD):
 Criterion = Callable[[Fold, Any, np.ndarray], float]
 
 
-def auc(normal: np.ndarray, abnormal: np.ndarray) -> float:
+def ranking_auc(normal: np.ndarray, abnormal: np.ndarray) -> float:
     """Return the share of pairs in which the normal score is the higher one; ties count half."""
     normal = np.sort(normal)
     below = np.searchsorted(normal, abnormal, "left") + np.searchsorted(normal, abnormal, "right")
@@ -94,7 +94,7 @@ def artificial_outlier_auc(fold: Fold, model: Any, held_out: np.ndarray) -> floa
     """Return the AUC of held-out rows against artificial outliers, as a mean over their kinds."""
     scores = np.split(model.score_samples(fold.all_outliers), len(fold.outliers))
     normal = model.score_samples(held_out)
-    return float(np.mean([auc(normal, part) for part in scores]))
+    return float(np.mean([ranking_auc(normal, part) for part in scores]))
 
 
 def likelihood(fold: Fold, model: Any, held_out: np.ndarray) -> float:
@@ -115,9 +115,9 @@ CRITERIA: dict[str, Criterion] = {
 class TargetFolds(StratifiedKFold):
     """Make stratified folds whose training part holds targets (y = +1) only.
 
-    `LpSVDD` trains with every row labelled -1 that it is given. In a search over parameters that is
-    often not wanted: the few known outliers should tell which parameters are good, not shape the
-    ball. Pass these folds as ``cv``, and ``refit=False``: a refit would see all rows.
+    `LpSVDD` trains with every row labelled -1 that it is given. In a search over parameters the few
+    known outliers should often show only which parameters are good, and not shape the ball. Pass
+    these folds as ``cv``, and ``refit=False``: a refit would see all rows.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ class TargetFolds(StratifiedKFold):
     """
 
     def split(self, X, y, groups=None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the indices of targets to train with, and of rows of both kinds to judge by."""
+        """Yield indices of targets to train with, and of rows of both kinds to validate with."""
         labels = np.asarray(y)
         for train, test in super().split(X, labels, groups):
             yield train[labels[train] > 0], test

@@ -23,14 +23,14 @@ from lpsvdd.estimators import LpSVDD
 from lpsvdd.kernels import resolve_gamma
 from lpsvdd.selection._folds import CRITERIA, Fold, FoldModel
 
-WIDTHS = tuple(2.0**k for k in range(7))
+WIDTH_MULTIPLES = tuple(2.0**k for k in range(7))
 """The automatic grid of gamma, as multiples of 1/(sum of the columns' variances)."""
 
 
 class LpSVDDCV(OutlierMixin, BaseEstimator):
     r"""Choose width, rate and exponent of an `LpSVDD` by cross-validation without labels.
 
-    Every candidate (p, nu, gamma) is fitted to a part of the rows and judged on the others by a
+    Every candidate (p, nu, gamma) is fitted to a part of the rows and scored on the others by a
     criterion that needs no real outlier; the candidate with the best mean over the folds is fitted
     to all rows. The default criterion makes artificial outliers of ten kinds from the fitted
     rows and takes the mean AUC of the held-out rows against each kind.
@@ -38,7 +38,7 @@ class LpSVDDCV(OutlierMixin, BaseEstimator):
     Parameters
     ----------
     p : float or list of floats, default=2.0
-        Exponent of the slack; of several the best is chosen.
+        Exponent of the slack; if several are given, the best is chosen.
     gammas : "auto" or list of floats, default="auto"
         Gaussian kernel exp(-gamma ||x - z||^2). "auto": seven values, from once to 64 times
         1/(sum of the columns' variances).
@@ -54,17 +54,17 @@ class LpSVDDCV(OutlierMixin, BaseEstimator):
     max_samples : int, default=1000
         Parameters are chosen on at most so many rows, drawn at random; the final fit sees all.
     trim : float in [0, 0.5), default=0.0
-        For rows that may hold outliers: before anything is chosen or fitted this share of the
-        targets is left out, those that score lowest under ``LpSVDD(gamma="scale")``. Many outliers
-        in one place hide from it.
+        For training rows that may contain outliers. Before anything is chosen or fitted, this
+        share of the targets is left out: those that score lowest under ``LpSVDD(gamma="scale")``.
+        Many outliers close together may escape it.
     contamination : float in (0, 0.5], optional
         As in `LpSVDD`; None: about a share nu of new rows is rejected.
     random_state : int, RandomState or None
-        For the folds, the artificial outliers and the rows of ``max_samples``.
+        Seed of the folds, the artificial outliers and the rows of ``max_samples``.
     n_jobs : int or None
-        Fits at the same time, in threads. None means 1.
+        Number of fits run at the same time, in threads. None means 1.
     verbose : int, default=0
-        1 shows on standard error how many fits are done.
+        1 prints to standard error how many fits are done.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class LpSVDDCV(OutlierMixin, BaseEstimator):
     best_score_ : float
         Its mean criterion.
     best_index_ : int
-        Its place in ``cv_results_``.
+        Its index in ``cv_results_``.
     cv_results_ : dict of arrays
         As in scikit-learn's searches: "params", "param_p", "param_nu", "param_gamma",
         "split0_test_score", ..., "mean_test_score", "std_test_score", "rank_test_score" and times.
@@ -83,7 +83,7 @@ class LpSVDDCV(OutlierMixin, BaseEstimator):
     kept_ : ndarray of int
         The rows that ``trim`` left.
     offset_ : float
-        Of ``best_estimator_``.
+        Threshold of ``best_estimator_``.
 
     See Also
     --------
@@ -96,9 +96,9 @@ class LpSVDDCV(OutlierMixin, BaseEstimator):
     all of them. If y holds -1, parameters are chosen on the other rows alone, and the final model
     is fitted to all, as `LpSVDD` does.
 
-    The rows must be clean. With a tenth of anomalies among them the search loses more than most
-    detectors, because a narrow kernel learns them. If you fear that, ``trim=0.1`` wins back a part
-    of it and costs little where there are none (the book, "Hundreds of other tables").
+    The training rows must be clean. If a tenth of them are anomalies, the search loses more AUC
+    than most detectors, because a narrow kernel learns them. ``trim=0.1`` recovers a part of this
+    loss and costs little where there are no anomalies (the book, "Hundreds of other tables").
 
     Examples
     --------
@@ -220,7 +220,7 @@ class LpSVDDCV(OutlierMixin, BaseEstimator):
         nus = [0.1] if _is_auto(self.nus, "nus") else _several(self.nus, "nus")
         if _is_auto(self.gammas, "gammas"):
             variance = float(X.var(axis=0).sum())
-            gammas = [factor / variance if variance > 0.0 else factor for factor in WIDTHS]
+            gammas = [factor / variance if variance > 0.0 else factor for factor in WIDTH_MULTIPLES]
         else:
             gammas = sorted(resolve_gamma(gamma, X) for gamma in _several(self.gammas, "gammas"))
         grid = itertools.product(ps, [check_share(nu) for nu in nus], gammas)
@@ -242,7 +242,8 @@ class LpSVDDCV(OutlierMixin, BaseEstimator):
             ]
             if not all(len(fit) and len(held) for fit, held in parts):
                 raise ValueError(
-                    "cv leaves a fold without a target to fit, or without one to judge"
+                    "cv leaves a fold without a target to fit, or without one to validate with: "
+                    "use fewer or larger folds"
                 )
         return [Fold(X[fit], X[held], int(rng.randint(2**31))) for fit, held in parts]
 

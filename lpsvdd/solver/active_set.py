@@ -21,7 +21,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from lpsvdd.solver.certificate import better, is_optimal
+from lpsvdd.solver.certificate import better_value, is_optimal
 from lpsvdd.solver.interior_point import interior_point
 from lpsvdd.solver.points import Gram, sample_of
 from lpsvdd.solver.problem import Problem, Value
@@ -62,7 +62,7 @@ def minimise(
         if is_near and not problem.points.is_remote:
             value, more = newton_on_support(problem, best, goal, max_iter - n_iter)
             n_iter += more
-            best = value if is_optimal(problem, value, tol) else better(problem, value, best)
+            best = value if is_optimal(problem, value, tol) else better_value(problem, value, best)
             say(f"support: {np.count_nonzero(value.alpha)} points, {more} steps, "
                 f"gap {max(value.gap, 0.0):.1e}")  # fmt: skip
         if is_optimal(problem, best, tol) or n_iter >= max_iter or stalled > MAX_STALLED_ROUNDS:
@@ -71,7 +71,7 @@ def minimise(
         value, more = _solve_on(problem, rows, best, is_near, tol, max_iter - n_iter)
         n_iter, is_near = n_iter + more, True
         stalled = 0 if value.gap < 0.5 * best.gap else stalled + 1
-        best = better(problem, value, best)
+        best = better_value(problem, value, best)
         gap = max(value.gap, 0.0)
         say(f"round {rounds}, interior: {len(rows)} points, {more} steps, gap {gap:.1e}")
     return best, n_iter
@@ -99,7 +99,7 @@ def _spread_out(problem: Problem, value: Value) -> Value:
     if problem.is_boxed:
         return value
     alpha = problem.feasible(problem.multipliers(value.signed))
-    return better(problem, value, problem.evaluate(alpha, value.radius_sq))
+    return better_value(problem, value, problem.evaluate(alpha, value.radius_sq))
 
 
 def _at_bounds(problem: Problem, signed: np.ndarray) -> np.ndarray:

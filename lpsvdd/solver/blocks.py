@@ -29,7 +29,7 @@ class ArrayBlocks:
 
         ``width`` is the number of kernel values a row stands for.
         """
-        size = self.size or max(1, memory.BLOCK // max(width, 1))
+        size = self.size or max(1, memory.BLOCK_VALUES // max(width, 1))
         parts = []
         for first in range(0, self.n, size):
             some = slice(first, min(first + size, self.n))
@@ -68,7 +68,7 @@ class DaskBlocks:
     def map(self, function: Callable, vectors: tuple, *args: Any, width: int = 1) -> list:
         dask = _dask()
         task = dask.delayed(_on_chunk, pure=False)
-        size = max(1, memory.BLOCK // max(width, 1))
+        size = max(1, memory.BLOCK_VALUES // max(width, 1))
         cuts = np.searchsorted(self.kept, self.starts)
         tasks = []
         for chunk, start, first, last in zip(

@@ -42,7 +42,7 @@ def is_optimal(problem: Problem, value: Value, tol: float) -> bool:
     """Decide whether a value meets the definition of this module."""
     alpha = value.alpha
     total = float(alpha.sum())
-    if not (math.isfinite(total) and math.isfinite(value.primal)) or float(alpha.min()) < 0.0:
+    if not math.isfinite(total) or float(alpha.min()) < 0.0:
         return False
     if problem.is_boxed and (alpha > problem.cost * (1.0 + EQUALITY)).any():
         return False
@@ -53,11 +53,11 @@ def is_optimal(problem: Problem, value: Value, tol: float) -> bool:
 
 def certified_gap(problem: Problem, value: Value) -> float:
     """Return the relative gap with the allowance for rounding; NaN counts as infinite."""
-    gap = value.gap + allowance(problem, value) / (1.0 + abs(value.primal))
+    gap = value.gap + rounding_allowance(problem, value) / (1.0 + abs(value.primal))
     return gap if math.isfinite(gap) else math.inf
 
 
-def better(problem: Problem, *values: Value) -> Value:
+def better_value(problem: Problem, *values: Value) -> Value:
     """Return the value with the smallest certified gap; one below -ROUNDING is no proof."""
 
     def badness(value: Value) -> float:
@@ -68,7 +68,7 @@ def better(problem: Problem, *values: Value) -> Value:
 
 
 @np.errstate(all="ignore")
-def allowance(problem: Problem, value: Value) -> float:
+def rounding_allowance(problem: Problem, value: Value) -> float:
     """Return what rounding may hide of P - D (module docstring), scaled."""
     total = float(value.alpha.sum())
     unit = EPS * max(problem.points.size, float(problem.points.diag.max())) * problem.inv_scale

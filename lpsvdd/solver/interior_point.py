@@ -21,7 +21,7 @@ import math
 
 import numpy as np
 
-from lpsvdd.solver.certificate import better
+from lpsvdd.solver.certificate import better_value
 from lpsvdd.solver.linear_systems import bordered
 from lpsvdd.solver.problem import Problem, Value
 from lpsvdd.solver.radius import TINY
@@ -29,7 +29,7 @@ from lpsvdd.solver.radius import TINY
 TO_BOUNDARY = 0.999  # fraction of the way to the boundary that a step goes
 RELATIVE_ZERO = 1e-6  # multipliers below this share of the largest (p = 1: 10 times, of c_i) are 0
 LARGEST_START = 1e3  # no multiplier of a start needs to be larger
-PATIENCE = 15  # iterations without progress
+STALLED_ITERATIONS = 15  # iterations without progress
 
 
 def interior_point(
@@ -43,7 +43,7 @@ def interior_point(
     beta = problem.y * point[0]
     b = start.radius_sq - float(beta @ problem.kernel_times(beta))
     best, n_iter, since_best, lowest = start, 0, 0, math.inf
-    while n_iter < max_iter and since_best <= PATIENCE:
+    while n_iter < max_iter and since_best <= STALLED_ITERATIONS:
         alpha, z, u, g = point
         beta = problem.y * alpha
         k_beta = problem.kernel_times(beta)
@@ -57,7 +57,7 @@ def interior_point(
             clean = problem.evaluate(problem.feasible(_without_residue(problem, alpha, signed)))
             if clean.gap <= tol:
                 return clean, n_iter
-            best = better(problem, best, clean, problem.evaluate(problem.feasible(alpha)))
+            best = better_value(problem, best, clean, problem.evaluate(problem.feasible(alpha)))
             if best.gap <= tol and not problem.is_boxed:
                 return best, n_iter
         since_best = 0 if merit < 0.7 * lowest else since_best + 1

@@ -37,11 +37,11 @@ from lpsvdd.solver.blocks import ArrayBlocks, DaskBlocks
 from lpsvdd.solver.memory import available_memory
 from lpsvdd.solver.points import Coordinates, sample_of, unit_of_length
 
-METHODS = ("uniform", "k-means", "pivots")
+LANDMARK_METHODS = ("uniform", "k-means", "pivots")
 DEFAULT = 300  # landmarks
 FLOOR = 1e-10  # of the largest k(x, x): what adds less to the span of the others is left out
-BLOCK = 2_000  # rows and columns of a block of kernel values
-SAMPLE = 5_000  # rows on which the first ball is found,
+LANDMARK_BLOCK_ROWS = 2_000  # rows and columns of a block of kernel values
+FIRST_BALL_ROWS = 5_000  # rows on which the first ball is found,
 PER_COORDINATE = 20  # or so many for each coordinate
 MAX_PAIRS = 10**8  # kernel values for the exact gap
 
@@ -61,8 +61,8 @@ class LandmarkPoints:
     def __init__(self, blocks: ArrayBlocks | DaskBlocks, chart, options: dict) -> None:
         self.blocks, self.chart = blocks, chart
         self.memory = min(2.5e9, 0.3 * available_memory())  # bytes for coordinates
-        self.sample_size = max(SAMPLE, PER_COORDINATE * chart.rank)
-        some = blocks.take(sample_of(blocks.n, BLOCK // 2))
+        self.sample_size = max(FIRST_BALL_ROWS, PER_COORDINATE * chart.rank)
+        some = blocks.take(sample_of(blocks.n, LANDMARK_BLOCK_ROWS // 2))
         K = kernel_matrix(some - some.mean(axis=0) if chart.is_linear else some, **options)
         self.size = float(K.diagonal().max())
         spread = float(K.diagonal().mean()) - float(K.mean())
@@ -167,7 +167,9 @@ class Landmarks:
         K = np.array(kernel_matrix(rows, **options), order="F")
         largest = float(K.diagonal().max())
         if not largest > 0.0:
-            raise ValueError("the kernel is zero on every landmark: there is no space they span")
+            raise ValueError(
+                "the kernel is zero on every landmark, so they span no space: choose other ones"
+            )
         factor, pivots, rank, _ = dpstrf(K, tol=FLOOR * largest, lower=1, overwrite_a=1)
         self.rank = int(rank)
         self.rows = rows[pivots[:rank] - 1]
@@ -252,7 +254,10 @@ class Axes:
 
 
 def _batches(n: int) -> list[slice]:
-    return [slice(first, min(first + BLOCK, n)) for first in range(0, n, BLOCK)]
+    return [
+        slice(first, min(first + LANDMARK_BLOCK_ROWS, n))
+        for first in range(0, n, LANDMARK_BLOCK_ROWS)
+    ]
 
 
 def choose_landmarks(
@@ -279,8 +284,8 @@ def choose_landmarks(
     random_state : int
     options : kernel, gamma, degree, coef0 as in ``lpsvdd.kernels.kernel_matrix``
     """
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {METHODS}, got {method!r}")
+    if method not in LANDMARK_METHODS:
+        raise ValueError(f"method must be one of {LANDMARK_METHODS}, got {method!r}")
     random = np.random.default_rng(random_state)
     if method == "k-means":
         means = MiniBatchKMeans(min(m, len(X)), random_state=random_state, n_init=1)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-BLOCK = 500_000  # kernel values held at once: no more than a cache, and memory that is used again
+BLOCK_VALUES = (
+    500_000  # kernel values held at once: no more than a cache, and memory that is used again
+)
 MOST_KEPT = 250_000_000  # kernel values that a problem may keep: 2 GB,
 KEPT_PER_FEATURE = 2_000_000  # and fewer where they are quickly computed
 
@@ -19,9 +21,9 @@ def cache_size(n_features: int) -> int:
     return min(MOST_KEPT, KEPT_PER_FEATURE * (n_features + 5), available_memory() // 32)
 
 
-def batches(n: int, width: int) -> list[slice]:
+def row_batches(n: int, width: int) -> list[slice]:
     """Slices of n rows, each of which stands for ``width`` kernel values."""
-    step = max(1, BLOCK // max(width, 1))
+    step = max(1, BLOCK_VALUES // max(width, 1))
     return [slice(first, min(first + step, n)) for first in range(0, n, step)]
 
 

@@ -33,13 +33,15 @@ from scipy.sparse.linalg import eigsh
 from lpsvdd._validation import check_square_kernel
 from lpsvdd.kernels import Kernel, kernel_diagonal, kernel_matrix, rbf_left, rbf_product, rbf_right
 from lpsvdd.solver.linear_systems import Cholesky, Woodbury
-from lpsvdd.solver.memory import batches, cache_size
+from lpsvdd.solver.memory import cache_size, row_batches
 
 EPS = float(np.finfo(float).eps)
 FAR_FROM_ORIGIN = 1e-2  # spread over size below which the origin is moved
 INDEFINITE = 1e-8  # of the spread: a negative eigenvalue that rounding does not explain
-FACTORISED = 4_000  # points up to which the smallest eigenvalue is bounded by a factorisation
-SAMPLE = 300  # points that stand for all where all pairs would be too many
+EIGENVALUE_POINTS = (
+    4_000  # points up to which the smallest eigenvalue is bounded by a factorisation
+)
+SAMPLE_POINTS = 300  # points that stand for all where all pairs would be too many
 
 
 def sample_of(n: int, size: int) -> np.ndarray:
@@ -159,12 +161,12 @@ def refuse_indefinite(gram: Gram) -> None:
     """ValueError where an eigenvalue is below -1e-8 of the spread, and rounding is no excuse.
 
     The limit is relative to how far the points are apart, not to how far from the origin they
-    are. Up to FACTORISED points Cholesky of K + limit I decides; beyond, Lanczos looks for the
-    smallest eigenvalue, which it finds where it stands out.
+    are. Up to EIGENVALUE_POINTS points Cholesky of K + limit I decides; beyond, Lanczos looks for
+    the smallest eigenvalue, which it finds where it is far from the others.
     """
     K, n = gram.K, len(gram.diag)
     limit = max(INDEFINITE * gram.spread, 10.0 * n * EPS * gram.size) + np.finfo(float).tiny
-    if n <= FACTORISED:
+    if n <= EIGENVALUE_POINTS:
         shifted = np.array(K, order="F")
         shifted.flat[:: n + 1] += limit
         if dpotrf(shifted, lower=1, clean=0, overwrite_a=1)[1] == 0:
@@ -192,9 +194,9 @@ class Rows:
 
     Notes
     -----
-    The spread is the mean of k_ii less the mean of all K_ij; above SAMPLE points the latter is that
-    of a sample of them. It is a unit, a per cent of which changes no solution, only the last
-    digits of what a relative gap is relative to.
+    The spread is the mean of k_ii less the mean of all K_ij; above SAMPLE_POINTS points the latter
+    is that of a sample of them. An error of one per cent does not change the solution, only the
+    last digits of what a relative gap is relative to.
     """
 
     is_remote = False
@@ -225,13 +227,15 @@ class Rows:
 
     def _find_unit(self) -> None:
         n = len(self)
-        some = sample_of(n, SAMPLE)
+        some = sample_of(n, SAMPLE_POINTS)
         K = self.block(some, some)
         if not np.isfinite(K).all():
-            raise ValueError("the kernel gives NaN or infinity")
+            raise ValueError("the kernel gives NaN or infinity: check the kernel function and X")
         self.size = float(np.abs(self.diag).max())
         if not self.size * n < 0.01 * np.finfo(float).max:  # sums over K must stay finite
-            raise ValueError(f"the kernel has values as large as {self.size:.3g}, which overflow")
+            raise ValueError(
+                f"the kernel has values as large as {self.size:.3g}, which overflow: rescale it"
+            )
         mean, mean_diag = float(K.mean()), float(self.diag.mean())
         if len(some) < n:  # without the diagonal, which has more weight in a sample
             off = (float(K.sum()) - float(K.trace())) / (len(some) * (len(some) - 1))
@@ -239,7 +243,7 @@ class Rows:
         spread = mean_diag - mean
         if spread < FAR_FROM_ORIGIN * self.size:
             k_mean = np.concatenate(
-                [self.block(rows, some).mean(axis=1) for rows in batches(n, SAMPLE)]
+                [self.block(rows, some).mean(axis=1) for rows in row_batches(n, SAMPLE_POINTS)]
             )
             self.offset = k_mean - 0.5 * float(k_mean[some].mean())
             self.diag = np.maximum(self.diag - 2.0 * self.offset, 0.0)
@@ -280,7 +284,7 @@ class Rows:
             return False
         if not len(self._kept):  # memory that is never written to is never taken
             self._kept = np.empty((self._most, len(self)))
-        for part in batches(len(new), len(self)):
+        for part in row_batches(len(new), len(self)):
             some = new[part]
             place = self._n_kept
             self.block(some, slice(None), self._kept[place : place + len(some)])
@@ -305,7 +309,7 @@ class Rows:
         if self._keep(moved):
             product = product + self._sum_of_kept(change, moved)
         else:
-            given, parts = change[moved], batches(len(self), len(moved))
+            given, parts = change[moved], row_batches(len(self), len(moved))
             product = product + np.concatenate([self.block(some, moved) @ given for some in parts])
         self._last = beta.copy(), product
         return product.copy()
@@ -336,7 +340,7 @@ class Rows:
         if len(self._single) < m * m:  # new memory takes longer than what is written there
             self._single = np.empty(min(m * m * 5 // 4, len(self) ** 2), dtype=np.float32)
         K = self._single[: m * m].reshape(m, m)
-        for some in batches(m, m):
+        for some in row_batches(m, m):
             K[some] = self.block(rows[some], rows)
         return K
 

@@ -47,7 +47,7 @@ from lpsvdd.solver.radius import LOG_MAX, TINY, best_radius
 
 
 class Value(NamedTuple):
-    """A feasible alpha, its centre and their bounds, in scaled units.
+    """Hold a feasible alpha, its centre and their bounds, in scaled units.
 
     ``excess`` is P - D, ``signed`` is y (d - R2), the positive part of which is the slack, and
     ``norm_sq`` is ||a||^2.
@@ -62,7 +62,7 @@ class Value(NamedTuple):
 
     @property
     def gap(self) -> float:
-        """(P - D)/(1 + |P|)."""
+        """Return (P - D)/(1 + |P|)."""
         return self.excess / (1.0 + abs(self.primal))
 
 
@@ -114,13 +114,13 @@ class Problem:
     # -- problems next to this one, whose input needs no check again ----------------------------
 
     def at(self, *, p: float, c) -> Problem:
-        """The same points with another exponent and other costs."""
+        """Return the same points with another exponent and other costs."""
         other = copy.copy(self)
         other._set_costs(check_exponent(p), check_costs(c, self.n))
         return other
 
     def part(self, rows: np.ndarray, points=None, cost: np.ndarray | None = None) -> Problem:
-        """The problem of some of the points; other ``points`` and ``cost`` if they are given."""
+        """Return the problem of some points; other ``points`` and ``cost`` if they are given."""
         other = copy.copy(self)
         other._set_points(self.points.part(rows) if points is None else points, self.y[rows])
         other._set_costs(self.p, self.cost[rows] if cost is None else cost)
@@ -128,7 +128,7 @@ class Problem:
 
     @property
     def is_radius_zero(self) -> bool:
-        """p = 1 and sum_pos c_i <= 1: R2 = 0 and the centre is the c-weighted mean.
+        """Tell whether p = 1 and sum_pos c_i <= 1: then R2 = 0 at the c-weighted mean.
 
         The box alpha_i <= c_i then leaves no alpha with y'alpha = 1 (or exactly one); with R2 >= 0
         kept, d/dR2 = 1 - sum_pos c_i [d_i > R2] + ... >= 0 for every centre, so R2 = 0 is optimal,
@@ -139,12 +139,13 @@ class Problem:
     # -- the terms of the derivation ------------------------------------------------------------
 
     def weighted_mean(self) -> np.ndarray:
-        """alpha_i = c_i / sum_pos c_j on the positives: the limit c -> 0."""
+        """Return alpha_i = c_i / sum_pos c_j on the positives: the limit c -> 0."""
         return np.where(self.positive, self.cost / self.total_cost, 0.0)
 
     def tilt(self, alpha: np.ndarray) -> float:
-        r"""The chi-square divergence of alpha from the weighted mean, :math:`m_i = c_i/C` with
-        :math:`C = \sum_{pos} c_i`:
+        r"""Return the chi-square divergence of alpha from the weighted mean.
+
+        With :math:`m_i = c_i/C` and :math:`C = \sum_{pos} c_i`:
 
         .. math::
 
@@ -163,30 +164,30 @@ class Problem:
             return float(terms.sum())
 
     def multipliers(self, slack: np.ndarray, rows=slice(None)) -> np.ndarray:
-        """alpha_i = c_i p z_i^(p-1), the derivative of the penalty (0 where z_i <= 0)."""
+        """Return alpha_i = c_i p z_i^(p-1), the derivative of the penalty (0 where z_i <= 0)."""
         exponent = self.log_rate[rows] + (self.p - 1.0) * np.log(np.maximum(slack, TINY))
         rate = np.exp(np.minimum(exponent, LOG_MAX))
         rate[slack <= 0.0] = 0.0
         return rate
 
     def slack_of(self, alpha: np.ndarray, rows=slice(None)) -> np.ndarray:
-        """z_i with alpha_i = c_i p z_i^(p-1), for p > 1."""
+        """Return z_i with alpha_i = c_i p z_i^(p-1), for p > 1."""
         exponent = (np.log(np.maximum(alpha, TINY)) - self.log_rate[rows]) / (self.p - 1.0)
         return np.exp(np.minimum(exponent, LOG_MAX))
 
     def penalty(self, slack: np.ndarray) -> float:
-        """sum_i c_i z_i^p over the z_i > 0."""
+        """Return sum_i c_i z_i^p over the z_i > 0."""
         exponent = self.log_rate + self.p * np.log(np.maximum(slack, TINY))
         return float(np.exp(np.minimum(exponent, LOG_MAX)).sum()) / self.p
 
     def dual_penalty(self, alpha: np.ndarray) -> float:
-        """(1 - 1/p) sum_i alpha_i z_i(alpha_i); for p = 1 the box has no penalty."""
+        """Return (1 - 1/p) sum_i alpha_i z_i(alpha_i); for p = 1 the box has no penalty."""
         if self.is_boxed:
             return 0.0
         return (1.0 - 1.0 / self.p) * float(alpha.dot(self.slack_of(alpha)))
 
     def excess(self, alpha: np.ndarray, signed: np.ndarray, penalty: float) -> float:
-        r"""P - D for alpha with y'alpha = 1 and the centre sum_i alpha_i y_i phi_i, as a sum
+        r"""Return P - D for alpha with y'alpha = 1 and the centre sum_i alpha_i y_i phi_i, as a sum
 
             sum_i [ c_i z_i^p + (1 - 1/p) alpha_i z_i(alpha_i) - alpha_i s_i ],   s = y (d - R2),
 
@@ -196,11 +197,11 @@ class Problem:
         return penalty + self.dual_penalty(alpha) - float(alpha.dot(signed))
 
     def kernel_times(self, beta: np.ndarray) -> np.ndarray:
-        """K beta / s."""
+        """Return K beta / s."""
         return self.points.times(beta) * self.inv_scale
 
     def radius_sq(self, d: np.ndarray, guess: float | None = None) -> float:
-        """The best R2 for squared distances d (``radius``).
+        """Return the best R2 for squared distances d (``radius``).
 
         R2 moves along with d: for d less ||a||^2 it is b = R2 - ||a||^2.
         """
@@ -209,7 +210,7 @@ class Problem:
     def evaluate(
         self, alpha: np.ndarray, guess: float | None = None, k_beta: np.ndarray | None = None
     ) -> Value:
-        """P, P - D and R2 for a feasible alpha and its own centre; ``k_beta`` is K beta / s."""
+        """Return P, P - D and R2 for a feasible alpha and its centre; ``k_beta`` is K beta / s."""
         beta = self.y * alpha
         if k_beta is None:
             k_beta = self.kernel_times(beta)
@@ -222,11 +223,11 @@ class Problem:
         return Value(alpha, radius + penalty, excess, radius, signed, norm_sq)
 
     def distances(self, value: Value) -> np.ndarray:
-        """Squared distances of the points to the centre of a value, scaled."""
+        """Return squared distances of the points to the centre of a value, scaled."""
         return self.y * value.signed + value.radius_sq
 
     def kkt_residuals(self, alpha: np.ndarray) -> dict[str, float]:
-        """Largest violation of each optimality condition at alpha, in scaled units.
+        """Return the largest violation of each optimality condition at alpha, in scaled units.
 
         With R2 and z from alpha's own centre: ``equality`` |y'alpha - 1|, ``sign`` max(-alpha)_+,
         ``stationarity`` |alpha_i - c_i p z_i^(p-1)| (p > 1) or the excess over the box (p = 1),
@@ -248,7 +249,7 @@ class Problem:
     # -- feasibility ----------------------------------------------------------------------------
 
     def feasible(self, alpha: np.ndarray) -> np.ndarray:
-        """A point with alpha >= 0, y'alpha = 1 (and alpha <= c if p = 1) near the given one."""
+        """Return a point with alpha >= 0, y'alpha = 1 (p = 1: alpha <= c) near the given one."""
         alpha = np.where(alpha > 0.0, alpha, 0.0)  # NaN too
         if self.is_boxed:
             return self._feasible_in_box(np.minimum(alpha, self.cost))

@@ -20,10 +20,10 @@ from lpsvdd.solver.certificate import (
     NOT_CONVERGED,
     OPTIMAL,
     RADIUS_ZERO,
-    allowance,
-    better,
+    better_value,
     certified_gap,
     is_optimal,
+    rounding_allowance,
 )
 from lpsvdd.solver.points import Gram
 from lpsvdd.solver.problem import Problem, Value
@@ -34,7 +34,7 @@ MAX_ITER = 1000
 
 @dataclass(frozen=True)
 class Solution:
-    """A solved problem with its certificate, in the units of K.
+    """Hold a solved problem and its certificate, in the units of K.
 
     Attributes
     ----------
@@ -77,15 +77,16 @@ class Solution:
 
     @property
     def converged(self) -> bool:
-        """Whether the certificate meets the tolerance asked for."""
+        """Tell whether the certificate meets the tolerance asked for."""
         return self.status != NOT_CONVERGED
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """Bounds that follow from a feasible alpha, in the units of K (``gap``: of the scaled problem).
+    """Hold the bounds that follow from a feasible alpha, in the units of K.
 
-    gap = (P - D)/(1 + |P|) bounds the relative distance of both values to the optimum.
+    gap = (P - D)/(1 + |P|) of the scaled problem bounds the relative distance of both values to
+    the optimum.
     """
 
     alpha: np.ndarray
@@ -112,12 +113,12 @@ def solve(K, y=None, *, p: float, c, tol: float = 1e-9, max_iter: int = MAX_ITER
     tol : float
         Relative duality gap to reach.
     max_iter : int
-        Most steps of Newton's method.
+        Largest number of Newton steps.
 
     Returns
     -------
     Solution
-        Where the gap was not reached its status says so and a ConvergenceWarning is given.
+        If the gap was not reached, its status says so and a ConvergenceWarning is given.
 
     Examples
     --------
@@ -193,7 +194,7 @@ def solve_problem(
         value, n_iter = minimise(problem, start, tol, max_iter, report)
         if start is not None and not is_optimal(problem, value, tol):  # it may have misled
             again, more = minimise(problem, None, tol, max_iter, report)
-            n_iter, value = n_iter + more, better(problem, again, value)
+            n_iter, value = n_iter + more, better_value(problem, again, value)
         status = OPTIMAL if is_optimal(problem, value, tol) else NOT_CONVERGED
     if status == NOT_CONVERGED:
         _warn(problem, value, n_iter, tol)
@@ -210,7 +211,7 @@ def solve_problem(
 
 def _warn(problem: Problem, value: Value, n_iter: int, tol: float) -> None:
     remedy = "raise max_iter or tol, or rescale the samples"
-    rounding = allowance(problem, value) / (1.0 + abs(value.primal))
+    rounding = rounding_allowance(problem, value) / (1.0 + abs(value.primal))
     if rounding > 0.5 * tol:
         remedy = (
             f"rounding of the kernel values may hide {rounding:.1e} of it, so no further iteration "
@@ -225,7 +226,7 @@ def _warn(problem: Problem, value: Value, n_iter: int, tol: float) -> None:
 
 
 def certify(K, y=None, *, p: float, c, alpha) -> Certificate:
-    """Certify somebody else's alpha: made feasible first, then judged by its gap.
+    """Certify any alpha: make it feasible first, then compute its gap.
 
     Examples
     --------
@@ -241,7 +242,9 @@ def certify(K, y=None, *, p: float, c, alpha) -> Certificate:
     problem = Problem(points_of(K), y, p=p, c=c)
     alpha = np.asarray(alpha, dtype=float)
     if alpha.shape != (problem.n,) or not np.isfinite(alpha).all():
-        raise ValueError(f"alpha must be {problem.n} finite numbers")
+        raise ValueError(
+            f"alpha must be {problem.n} finite numbers, got an array of shape {alpha.shape}"
+        )
     if problem.is_radius_zero:
         return in_units_of_k(problem, radius_zero_value(problem))
     with np.errstate(all="ignore"):

@@ -35,11 +35,11 @@ from lpsvdd.solver.radius import TINY
 
 PROX = 6.0  # g, in units of the spread
 DAMPING, MAX_DAMPING = 1.0, 1e4  # of a step, times the gap;
-FALL, RISE, SHORT = 0.3, 10.0, 0.3  # it falls after full steps and rises after short ones
+FALL, RISE, SHORT_STEP = 0.3, 10.0, 0.3  # it falls after full steps and rises after short ones
 DIRECT = 600  # support vectors up to which the equations are factorised at once,
-FACTORISED = 8_000  # and up to which they are where conjugate gradients do not get there
+CHOLESKY_POINTS = 8_000  # and up to which they are where conjugate gradients do not get there
 MAX_PRODUCTS = 40  # of a conjugate gradient solve
-MAX_STEPS, MAX_FAILURES, PATIENCE = 80, 4, 12
+MAX_STEPS, MAX_FAILURES, CERTIFICATE_EVERY = 80, 4, 12
 MAX_HOLDS = 4  # times that what leaves its bounds is held there
 LENGTHS = (1.0, 0.4, 0.15, 0.05)  # of a step, tried in turn
 
@@ -58,7 +58,7 @@ def newton_on_support(
         n_iter += 1
         # A gap says how near the centre is to its square root only: one step more gives all digits.
         is_last = value.gap <= tol
-        if not is_last and n_iter % (4 if problem.p > 8.0 else PATIENCE) == 0:
+        if not is_last and n_iter % (4 if problem.p > 8.0 else CERTIFICATE_EVERY) == 0:
             if best.gap > 0.5 * before:
                 break
             before = best.gap
@@ -66,8 +66,8 @@ def newton_on_support(
         moved, length = None, 0.0
         if new is not None:
             moved, k_moved, length = _line_search(problem, value, new, k_beta, tol, best.gap)
-        damping = min(max(damping * (FALL if length == 1.0 else RISE if length < SHORT else 1.0),
-                          DAMPING), MAX_DAMPING)  # fmt: skip
+        change = FALL if length == 1.0 else RISE if length < SHORT_STEP else 1.0
+        damping = min(max(damping * change, DAMPING), MAX_DAMPING)
         if moved is None:
             failures, g = failures + 1, 4.0 * g
             continue
@@ -191,7 +191,7 @@ class _Systems:
                 self._single(rows), factor, D + 1e-9 * unit, right, missing, y, start, most,
                 rounds=MAX_HOLDS if problem.p < 2.0 else 1,
             )  # fmt: skip
-            if left < 0.1 or m > FACTORISED:
+            if left < 0.1 or m > CHOLESKY_POINTS:
                 return x
             self.is_iterative = False  # the kernel is smooth and will be so in the next steps
         inverse = Cholesky(np.float32(factor) * self._single(rows), D + 1e-7 * unit)

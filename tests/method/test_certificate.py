@@ -6,7 +6,6 @@ import itertools
 import json
 import sys
 import warnings
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,13 +18,11 @@ from lpsvdd.solver import Problem, Rows, certify
 from lpsvdd.solver.certificate import (
     EQUALITY,
     ROUNDING,
-    allowance,
-    better,
-    certified_gap,
+    better_value,
     is_optimal,
+    rounding_allowance,
 )
-from replication.studies import fuzz_judge
-from replication.studies.fuzz_judge import Case, judge
+from replication.studies.fuzz_judge import JudgedCase, exact_gap
 
 HARD = json.loads(Path(__file__).parent.parent.joinpath("hard_cases.json").read_text())
 
@@ -54,12 +51,12 @@ def with_gap(value, gap: float):
     (0.0, True), (0.999e-9, True), (-0.5 * ROUNDING, True), (1.001e-9, False),
     (-2.0 * ROUNDING, False), (-2.0, False), (np.nan, False), (np.inf, False),
 ])  # fmt: skip
-def test_the_gap_lies_between_rounding_and_tolerance(solved, gap, accepted):
+def test_optimal_gap_lies_between_rounding_and_tolerance(solved, gap, accepted):
     one, value = solved
     assert is_optimal(one, with_gap(value, gap), 1e-9) == accepted
 
 
-def test_infeasible_multipliers_are_not_optimal(solved):
+def test_infeasible_or_infinite_multipliers_are_not_optimal(solved):
     one, value = solved
     alpha = value.alpha
     below = alpha.copy()
@@ -69,10 +66,10 @@ def test_infeasible_multipliers_are_not_optimal(solved):
     assert not is_optimal(one, value._replace(alpha=alpha * (1 - 1e-8)), 1e-9)
     for wrong in (np.nan, np.inf):
         assert not is_optimal(one, value._replace(alpha=np.full(12, wrong)), 1e-9)
-        assert not is_optimal(one, value._replace(primal=wrong), 1e-9)
+        assert not is_optimal(one, value._replace(primal=wrong), 1e-9)  # its gap is no number
 
 
-def test_at_p_one_the_box_counts_to_rounding():
+def test_box_at_p_one_counts_to_rounding():
     one = problem(1.0, n_neg=0)
     value = one.evaluate(one.feasible(solve(one.points, p=1.0, c=0.5).alpha))
     most = value.alpha.max()
@@ -80,41 +77,38 @@ def test_at_p_one_the_box_counts_to_rounding():
     assert not is_optimal(one.at(p=1.0, c=(1.0 - 1e-8) * most), value, 1e-9)
 
 
-def test_better_is_the_smaller_proven_gap_and_never_an_impossible_one(solved):
+def test_better_is_the_smaller_gap_and_never_one_below_rounding(solved):
     one, value = solved
     small, large, impossible = (with_gap(value, gap) for gap in (1e-8, 1e-6, -1e-3))
-    assert better(one, large, small) is small and better(one, small, large) is small
-    assert better(one, large, impossible) is large and better(one, impossible, large) is large
+    assert better_value(one, large, small) is small and better_value(one, small, large) is small
+    assert (
+        better_value(one, large, impossible) is large
+        and better_value(one, impossible, large) is large
+    )
 
 
-def test_the_gap_of_a_solution_is_the_one_that_counts_rounding(solved):
-    one, _ = solved
-    found = solve(one.points, one.y, p=one.p, c=0.5)
-    value = one.evaluate(found.alpha)
-    assert found.gap == pytest.approx(certified_gap(one, value), abs=ROUNDING)
-    assert certified_gap(one, value) > value.gap
+@pytest.mark.parametrize("p", [1.0, 1.3, 2.0])
+def test_allowance_is_the_largest_change_of_each_term_in_quadrature_and_the_common_one(
+    p, monkeypatch
+):
+    """By its definition, with an EPS so large that rounding is no part of the sums."""
+    one, eps = problem(p), 1e-5
+    value = one.evaluate(solve(one.points, one.y, p=p, c=0.5).alpha)
+    monkeypatch.setattr("lpsvdd.solver.certificate.EPS", eps)
+    cost = 0.5 * np.exp((p - 1.0) * one.log_scale)
+    total, unit = value.alpha.sum(), eps * one.inv_scale  # the largest k_ii is one
+
+    def rise(shift):
+        moved, still = (np.maximum(value.signed + e, 0.0) ** p for e in (shift, 0.0))
+        return cost * (moved - still) - value.alpha * shift
+
+    alone = np.maximum(*(rise(sign * 2.0 * unit * (1.0 + total)) for sign in (1.0, -1.0)))
+    common = max(rise(sign * one.y * unit * total**2).sum() for sign in (1.0, -1.0))
+    expected = np.linalg.norm(alone) + max(common, 0.0) + eps * (1.0 + abs(value.primal))
+    assert rounding_allowance(one, value) == pytest.approx(expected, rel=1e-6)
 
 
-@pytest.mark.parametrize("p, gamma, c", [(1.0, 0.3, 1.0), (2.0, 0.3, 1.0), (2.0, 1e-5, 1e3)])
-def test_the_allowance_is_what_rounding_can_do(p, gamma, c):
-    """Errors of one unit in the last place of K move P - D by four deviations at most."""
-    rng = np.random.default_rng(3)
-    X, y = rng.normal(size=(20, 2)), np.where(np.arange(20) % 4 == 0, -1.0, 1.0)
-    one = Problem(kernel_matrix(X, gamma=gamma), y, p=p, c=c)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        alpha = solve(one.points, y, p=p, c=c).alpha
-    value, moved = one.evaluate(alpha), []
-    for _ in range(20):
-        other = one.at(p=p, c=c)
-        noise = rng.choice([-1.0, 1.0], size=20) * np.finfo(float).eps
-        other.diag = one.diag + noise * one.inv_scale
-        excess = other.evaluate(alpha, value.radius_sq).excess
-        moved.append(abs(excess - value.excess))
-    assert 1e-3 * allowance(one, value) < max(moved) <= 4.0 * allowance(one, value)
-
-
-def test_a_warning_blames_rounding_where_rounding_is_to_blame():
+def test_warning_names_rounding_where_rounding_is_the_cause():
     X = np.random.default_rng(3).normal(size=(20, 2))
     with pytest.warns(ConvergenceWarning, match="rounding of the kernel values may hide"):
         solve(kernel_matrix(X, gamma=1e-6), p=1.0, c=1e8)
@@ -125,7 +119,7 @@ def test_a_warning_blames_rounding_where_rounding_is_to_blame():
 # -- every way to a solution ---------------------------------------------------------------------
 
 
-def test_every_way_asks_the_same_question(monkeypatch):
+def test_every_solver_asks_the_same_judge(monkeypatch):
     """With a judge that refuses, nothing is optimal, whichever way it was computed."""
     X = np.random.default_rng(1).normal(size=(110, 2))
     y = np.where(np.arange(110) % 4 == 0, -1.0, 1.0)
@@ -178,12 +172,6 @@ def test_optimal_means_within_the_tolerance(p, n_neg):
 # -- the gap that is reported is the gap that holds ---------------------------------------------
 
 
-def true_gap(case: Case, found) -> float:
-    """The gap of the returned multipliers and centre, in 60 digits."""
-    gaps = [fuzz_judge._exact_gap(case, found, is_mended)[:2] for is_mended in (False, True)]
-    return min(gap for gap, change in gaps if change <= fuzz_judge.MOST_CHANGE)
-
-
 def solved_in_silence(points, y, p, c):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -206,37 +194,22 @@ def test_optimal_is_at_most_twice_the_tolerance_by_60_digit_arithmetic(p):
         found = solved_in_silence(X @ X.T, y, p, c)
         if found.status == "optimal":
             optimal += 1
-            case = Case(X @ X.T, X, y, p, np.full(40, c), power=1)
-            assert true_gap(case, found) <= 2e-9
+            case = JudgedCase(X @ X.T, X, y, p, np.full(40, c), power=1)
+            assert exact_gap(case, found) <= 2e-9
     assert optimal >= 2
 
 
 @pytest.mark.parametrize("hard", HARD, ids=lambda case: case["name"])
-def test_no_way_calls_a_hard_problem_optimal_that_is_not(hard):
+def test_hard_problem_is_never_called_optimal_by_mistake(hard):
     """Tight clusters, points far from the origin, both labels at one point, p - 1 = 1e-6."""
     points, y = np.array(hard["rows"])[hard["points"]], np.array(hard["labels"], dtype=float)
     kernel = {"kernel": hard["kernel"], "gamma": hard["gamma"]}
     p, cost = hard["p"], np.full(len(y), hard["c"])
     K = kernel_matrix(points, **kernel)
-    case = Case(K, points, y, p, cost, power=int(hard["kernel"] == "linear"))
-    model = LpSVDD(p=p, C=hard["c"], contamination=0.1, **kernel)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        found = [
-            solve(K, y, p=p, c=cost),
-            solve(Rows(points, **kernel), y, p=p, c=cost),
-            *solve_path(K, y, ps=[max(1.0, p - 1e-3), p], cs=[0.5, 1.0], sample_weight=cost)[3:],
-        ]
-        model.fit(points, y)
-    centre = np.zeros(len(y))
-    centre[model.support_] = model.dual_coef_
-    fitted = replace(found[0], alpha=model.alpha_, centre=centre, radius_sq=model.radius_sq_,
-                     status=model.status_)  # fmt: skip
-    for solution in found:
-        assert solution.status == "not-converged" or true_gap(case, solution) <= 2e-9
-    if hard["kernel"] == "linear":  # a fit is about the mean of its samples
-        moved = points - points.mean(axis=0)
-        case = replace(case, K=moved @ moved.T, X=moved)
-    assert fitted.status == "not-converged" or judge(case, fitted).is_right
-    warned = [one for one in caught if issubclass(one.category, ConvergenceWarning)]
-    assert len(warned) >= sum(not one.converged for one in (*found, fitted))
+    case = JudgedCase(K, points, y, p, cost, power=int(hard["kernel"] == "linear"))
+    for given in (K, Rows(points, **kernel)):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = solve(given, y, p=p, c=cost)
+        assert found.converged or any(w.category is ConvergenceWarning for w in caught)
+        assert not found.converged or exact_gap(case, found) <= 2e-9

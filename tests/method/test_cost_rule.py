@@ -9,7 +9,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from lpsvdd import LpSVDD
-from lpsvdd.cost_rule import EXACT_SPREAD
+from lpsvdd.cost_rule import typical_rows
 from lpsvdd.kernels import kernel_matrix
 
 RNG = np.random.default_rng(6)
@@ -45,11 +45,27 @@ def test_scale_is_the_formula(kernel, p, solver):
         assert found.nu_ == 0.2
 
 
-def test_scale_of_more_rows_than_are_looked_at_is_near_the_formula():
-    rows = np.random.default_rng(7).normal(size=(2 * EXACT_SPREAD, 3))
-    found = LpSVDD(nu=0.1, gamma=0.3, tol=1e-4).fit(rows)
-    s = 1.0 - float(np.exp(-0.3 * cdist(rows, rows, "sqeuclidean")).mean())
-    assert found.C_ == pytest.approx(1.0 / (0.1 * len(rows) * 2.0 * 0.1 * s), rel=0.02)
+def test_typical_rows_depend_on_neither_order_nor_copies_nor_unit():
+    rows = np.random.default_rng(7).normal(size=(600, 3))
+    order = np.random.default_rng(8).permutation(600)
+
+    weight = np.random.default_rng(9).integers(1, 4, size=600)
+    copies = np.repeat(rows, weight, axis=0)
+
+    def chosen(given, weight):
+        some, counts = typical_rows(given, weight, 100)
+        assert counts.sum() == 100.0
+        return np.unique(given[some], axis=0)
+
+    some = chosen(rows, weight)
+    np.testing.assert_array_equal(chosen(rows[order], weight[order]), some)
+    np.testing.assert_array_equal(chosen(8.0 * rows, weight), 8.0 * some)
+    np.testing.assert_array_equal(chosen(copies, np.ones(len(copies))), some)
+    s, few = (
+        spread(np.exp(-0.3 * cdist(given, given, "sqeuclidean")), np.ones(len(given)))
+        for given in (copies, some)
+    )
+    assert few == pytest.approx(s, rel=0.05)
 
 
 def test_nu_is_a_tenth_and_moves_with_the_hardness():
@@ -83,7 +99,7 @@ def test_a_cost_beyond_floats_is_refused_by_its_cause(size):
 
 @pytest.mark.parametrize(("nu", "need"), [(0.1, 9), (0.05, 19), (0.3, 3)])
 def test_too_few_rows_for_a_rate_are_warned_about_with_the_number_that_would_do(nu, need):
-    with pytest.warns(UserWarning, match=f"too few for nu={nu:g}.* {need} rows would do"):
+    with pytest.warns(UserWarning, match=f"too few for nu={nu:g}.* use at least {need} rows"):
         few = LpSVDD(nu=nu, gamma=0.3).fit(X[: need - 1])
     assert (few.predict(X[: need - 1]) == 1).all()
     with warnings.catch_warnings():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -110,16 +108,6 @@ def test_pipelines_speak_of_the_columns_that_enter_them(frame):
     order = [inner[:, 1], inner[:, 5], inner[:, 0], inner[:, 2:5].sum(axis=1)]
     np.testing.assert_allclose(found.contributions, np.column_stack(order))
     assert found.values[3].tolist() == frame.loc[3, ["a", "b", "c", "kind"]].tolist()
-
-
-def test_a_model_that_knows_its_columns_is_asked_with_them(frame):
-    numbers = frame[["a", "b", "c", "d"]]
-    model = make_pipeline(StandardScaler().set_output(transform="pandas"), LpSVDD()).fit(numbers)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        found = explain(model, numbers)
-        LpSVDD().fit(numbers).explain(numbers)
-    np.testing.assert_allclose(found.contributions.sum(axis=1), model.score_samples(numbers))
 
 
 def test_scaling_keeps_columns_unit_norm_keeps_coordinates_and_mixtures_get_new_names(frame):

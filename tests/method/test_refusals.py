@@ -106,7 +106,7 @@ PARAMETERS = [
     *case(LpSVDD, "whole number >= 1", MANY | {"landmarks": 0}, MANY | {"landmarks": 2.5}),
     *case(LpSVDD, "rows of 3 features", MANY | {"landmarks": np.ones((3, 5))}),
     *case(LpSVDD, "NaN or infinity", MANY | {"landmarks": np.full((3, 3), np.nan)}),
-    *case(LpSVDD, "is for solver='landmarks'", MANY | {"solver": "dense"}),
+    *case(LpSVDD, "is only for solver='landmarks'", MANY | {"solver": "dense"}),
     *case(LpSVDD, "solver must be one of", {"solver": "magic"}),
     *case(LpSVDD, "positive semidefinite", {"solver": "working-set", "kernel": negated}),
     *case(LpSVDD, "needs samples, not a kernel", {"solver": "landmarks", "kernel": "precomputed"}),

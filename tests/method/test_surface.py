@@ -54,13 +54,13 @@ def distances_without(X, p, cost, gamma, weight=None) -> np.ndarray:
     return found
 
 
-def both_orders(model, X, weight=None) -> tuple[np.ndarray, np.ndarray]:
+def both_orders(model, X, weight=None, y=None) -> tuple[np.ndarray, np.ndarray]:
     """What the module says: first and second order."""
-    weight = np.ones(len(X)) if weight is None else weight
+    weight, y = (np.ones(len(X)) if given is None else given for given in (weight, y))
     d = -model.score_samples(X)
-    given = {"p": model.p, "y": np.ones(len(X)), "weight": weight}
-    s = d + model.alpha_ @ d
-    K = kernel_matrix(X[model.support_], kernel="rbf", gamma=model.gamma_)
+    given = {"p": model.p, "y": y, "weight": weight}
+    s = d + (y * model.alpha_) @ d
+    K = kernel_matrix(X[model.support_], kernel=model.kernel, gamma=model.gamma_)
     first = leave_one_out(s, model.alpha_, **given)
     return first, leave_one_out(s, model.alpha_, slack=model.slack_, K=K, **given)
 
@@ -84,13 +84,6 @@ def test_new_rows_are_rejected_at_the_wanted_rate_whatever_the_width(source, p):
     widths = ("quarter-mean-distance", "scale", 0.05)
     rates = [mean_rate(SOURCES[source], 150, 4, p=p, nu=0.1, gamma=gamma) for gamma in widths]
     assert 0.06 < np.mean(rates) < 0.14
-
-
-def test_the_balls_own_surface_does_not_keep_the_rate():
-    rng = np.random.default_rng(0)
-    X, new = rng.normal(size=(100, 8)), rng.normal(size=(2_000, 8))
-    assert rejected(LpSVDD(surface="ball").fit(X), new) > 0.5
-    assert rejected(LpSVDD().fit(X), new) < 0.2
 
 
 @pytest.mark.parametrize("p", [1.0, 1.2, 2.0])
@@ -120,26 +113,19 @@ def test_the_second_order_is_exact_where_the_support_stays(p, most):
     assert np.abs(first - exact).max() > 1e-3
 
 
-@pytest.mark.parametrize("p", [1.0, 1.2, 2.0, 5.0])
-@pytest.mark.parametrize("gamma", [0.1, 0.4])
-def test_the_second_order_is_nearer_to_refits_than_the_first(p, gamma):
-    X = np.random.default_rng(4).normal(size=(60, 3))
-    model = LpSVDD(p=p, nu=0.1, gamma=gamma).fit(X)
-    exact = distances_without(X, p, model.C_, gamma)
-    first, second = both_orders(model, X)
-    support = model.support_
-    assert np.abs(second - exact)[support].mean() < 0.6 * np.abs(first - exact)[support].mean()
-    assert (exact <= first + 1e-6).all()
-
-
-@pytest.mark.parametrize("p", [1.0, 1.05])
-def test_the_second_order_is_between_the_row_itself_and_the_first_order(p):
+@pytest.mark.parametrize("p", [1.0, 1.05, 2.0])
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_second_order_is_between_the_row_itself_and_the_first_order(kernel, p):
+    """The Newton step alone leaves this interval, most where labelled outliers have weight."""
     for seed in range(3):
         X = np.random.default_rng(seed).normal(size=(60, 3))
-        model = LpSVDD(p=p, gamma=0.1).fit(X)
-        first, second = both_orders(model, X)
+        y = np.repeat([1, -1], [50, 10])
+        model = LpSVDD(p=p, gamma=0.1, kernel=kernel).fit(X, y)
+        first, second = both_orders(model, X, y=y)
         d = -model.score_samples(X)
-        assert (d + model.alpha_ @ d <= second + 1e-9).all() and (second <= first + 1e-9).all()
+        own = d + (y * model.alpha_) @ d
+        slack = 1e-9 * np.abs(first).max()
+        assert (own <= second + slack).all() and (second <= first + slack).all()
 
 
 @pytest.mark.parametrize("p", [1.0, 1.2, 2.0, 5.0])
@@ -157,48 +143,6 @@ def test_the_threshold_of_few_rows_is_that_of_refits(p):
     d = -model.score_samples(X)
     expected = upper_quantile(exact, nu) - model.alpha_ @ d
     assert -model.offset_ == pytest.approx(expected, abs=1e-3)
-
-
-def test_the_mean_of_the_others():
-    # nu = 1 at p = 1: the centre is the mean, and so it is without a row, in both orders.
-    X = np.random.default_rng(5).normal(size=(20, 2))
-    model = LpSVDD(p=1.0, nu=1.0, gamma=0.7).fit(X)
-    K = kernel_matrix(X, kernel="rbf", gamma=0.7)
-    exact = 2.0 - 2.0 * (K.sum(axis=1) - 1.0) / 19.0
-    for found in both_orders(model, X):
-        assert found == pytest.approx(exact, abs=1e-5)
-
-
-@pytest.mark.parametrize("p", [1.0, 1.5, 4.0])
-def test_a_ball_moves_by_at_most_its_multiplier_times_the_diameter(p):
-    # The lemma behind the guarantee, for every row of two samples.
-    for seed in range(2):
-        X = np.random.default_rng(seed).normal(size=(20, 2))
-        K = kernel_matrix(X, kernel="rbf", gamma=0.5)
-        full = LpSVDD(p=p, C=0.2, gamma=0.5).fit(X)
-        for i in range(20):
-            others = np.delete(np.arange(20), i)
-            step = full.alpha_.copy()
-            step[others] -= LpSVDD(p=p, C=0.2, gamma=0.5).fit(X[others]).alpha_
-            farthest = np.sqrt(2.0 - 2.0 * K[i].min())
-            assert np.sqrt(max(step @ K @ step, 0.0)) <= full.alpha_[i] * farthest + 1e-6
-
-
-@pytest.mark.parametrize("p", [1.0, 2.0])
-def test_the_surface_with_a_guarantee(p):
-    # Statement 3 of the book's theorem: at most nu, and nearer than infinity where the kernel is
-    # wide; a surface at the same quantile of the plain distances rejects more than nu.
-    nu, n, diameter, guaranteed, plain = 0.2, 60, np.sqrt(2.0), [], []
-    for seed in range(30):
-        rng = np.random.default_rng(seed)
-        X, new = rng.normal(size=(n, 2)), rng.normal(size=(500, 2))
-        model = LpSVDD(p=p, C=1.0 / (nu * n) if p == 1.0 else 0.1, gamma=0.1).fit(X)
-        to_centre, to_new = (np.sqrt(-model.score_samples(rows)) for rows in (X, new))
-        rank = int(np.ceil((1.0 - nu) * (n + 1))) - 1
-        farthest = np.sort(to_centre + model.alpha_ * diameter)[rank]
-        guaranteed.append(np.mean(to_new > farthest + model.alpha_.max() * diameter))
-        plain.append(np.mean(to_new > np.sort(to_centre)[rank]))
-    assert 0.01 < np.mean(guaranteed) < nu < np.mean(plain) + 0.02
 
 
 def test_a_quantile_by_hand():
@@ -230,10 +174,18 @@ def test_rows_of_weight_zero_take_no_part():
     assert given.offset_ == pytest.approx(one.offset_, rel=1e-6)
 
 
-def test_weights_below_one_are_no_counts():
-    X = np.random.default_rng(7).normal(size=(80, 2))
-    small = LpSVDD(p=1.0).fit(X, sample_weight=np.full(80, 0.01))
-    assert small.offset_ == pytest.approx(LpSVDD(p=1.0).fit(X).offset_, abs=5e-6)
+@pytest.mark.parametrize("p", [1.0, 2.0])
+def test_weight_counts_as_so_many_rows_in_the_quantile(p):
+    """Copies are a hair apart: equal ones would be one row with a weight again."""
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(80, 2))
+    weight = np.where(np.linalg.norm(X, axis=1) > 1.5, 4, 1)  # the far rows, which decide
+    copies = np.repeat(X, weight, axis=0)
+    apart = copies + 1e-7 * rng.normal(size=copies.shape)
+    one = LpSVDD(p=p, gamma=0.3).fit(X, sample_weight=weight)
+    assert one.offset_ == pytest.approx(LpSVDD(p=p, gamma=0.3).fit(apart).offset_, abs=2e-3)
+    small = LpSVDD(p=p, gamma=0.3).fit(X, sample_weight=np.full(80, 0.01))  # no counts
+    assert small.offset_ == pytest.approx(LpSVDD(p=p, gamma=0.3).fit(X).offset_, abs=5e-6)
 
 
 def test_the_origin_does_not_matter():
