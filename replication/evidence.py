@@ -26,7 +26,7 @@ from replication.statistics import (
     cluster_of,
     trial_matrix,
 )
-from replication.wording import bracketed, signed, worded
+from replication.wording import signed
 
 MARGIN = 0.5
 """AUC points below which a difference does not matter in practice."""
@@ -136,7 +136,7 @@ def order_probability(rows: pd.DataFrame, better: str, worse: str, **options) ->
 
 def comparison_of(rows: pd.DataFrame, first: str, second: str) -> Difference:
     """All that decides about two contestants of a table: intervals, equivalence, power."""
-    rows = rows.rename(columns={"contestant": "method"})
+    rows = rows if "method" in rows else rows.rename(columns={"contestant": "method"})
     return compare_over_sets(difference_by_set(rows, first, second))
 
 
@@ -161,7 +161,7 @@ def decision_table(rows: pd.DataFrame, pairs: Mapping[str, tuple[str, str]]) -> 
         values = difference_by_set(rows, first, second)
         found, bayes = compare_over_sets(values), signed_rank(values)
         lines[name] = {
-            "difference": bracketed(found),
+            "difference": f"{found:.2f}",
             "says": found.state,
             "could see": found.detectable,
             "single sets": f"{signed(found.lowest)} to {signed(found.highest)}",
@@ -171,15 +171,3 @@ def decision_table(rows: pd.DataFrame, pairs: Mapping[str, tuple[str, str]]) -> 
             "won : lost": f"{found.wins} : {found.losses}",
         }
     return pd.DataFrame(list(lines.values()), index=pd.Index(lines, name="comparison"))
-
-
-def weighed(found: Difference) -> str:
-    """A difference for a sentence: +0.1 (−0.1 to +0.3, higher), or what else it says.
-
-    "equivalent" speaks of the mean, so the lowest and highest data set stand beside it.
-    """
-    if np.isnan(found.low):
-        return worded(found)
-    sets = f"; single sets {signed(found.lowest)} to {signed(found.highest)}"
-    said = f"{found.state} on average{sets}" if found.equivalent else found.state
-    return f"{worded(found).removesuffix(')')}, {said})"

@@ -129,7 +129,7 @@ def split(y: np.ndarray, dataset: str, trial: int, options: Options = DEFAULTS) 
     return Split(*(np.sort(np.concatenate(part)) for part in parts))
 
 
-def resolved(scores: np.ndarray, resolution: float) -> np.ndarray:
+def drop_fine_digits(scores: np.ndarray, resolution: float) -> np.ndarray:
     """Scores as multiples of ``resolution`` times the largest |score|: finer digits are dropped.
 
     First, neighbours in order that are closer than RESOLUTION get one value: between equal rows
@@ -158,7 +158,7 @@ def auc(scores: np.ndarray, y: np.ndarray) -> float:
     return 100.0 * wins / (n_pos * n_neg)
 
 
-def select(validation: list[float | None]) -> int | None:
+def best_validation_cell(validation: list[float | None]) -> int | None:
     """Index of the highest validation AUC, the first one among ties; None if no cell has one."""
     best = None
     for index, value in enumerate(validation):

@@ -30,6 +30,7 @@ from lpsvdd.solver.solve import MAX_ITER, solve_problem
 
 SHELL = 1e-3  # thickness of the surface, relative to the spread of the positives
 SURFACE_TOL, SURFACE_TOL_NEAR_P1 = 1e-9, 1e-5  # what counts as on it; more for p < 1.2
+NEARBY, NEARBY_NEAR_P1 = 1.0, 0.25  # times p: differences of log C at which a start helps
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,86 @@ def solve_share(
     (ball, q), d = found[-1], found[-1][0].distances[positive]
     on_surface = float(d[d <= ball.radius_sq + film].max(initial=ball.radius_sq))
     return Share(ball, math.exp(log_cost), on_surface if reached else q, reached)
+
+
+class SharePath:
+    """Balls of one exponent on targets alone, all their costs kept: each shortens later searches.
+
+    ``share`` finds what ``solve_share`` finds: among costs that leave the share outside it may take
+    another one, because it begins from the balls that are known.
+    """
+
+    def __init__(self, points: Gram, p: float, copies: np.ndarray | None = None) -> None:
+        n = len(points.diag)
+        self.points, self.p, self.n = points, p, n
+        self.group = equal_rows(points) if copies is None else copies
+        self.count = np.bincount(self.group)
+        self.any_cost = Problem(points, None, p=p, c=1.0)
+        self.balls: dict[float, Solution] = {}
+        self.hardest: float | None = None
+        mean = np.full(n, 1.0 / n)
+        self.spread = float(mean @ (points.diag - points.times(mean))) or points.spread
+        self.film = (SURFACE_TOL_NEAR_P1 if p < 1.2 else SURFACE_TOL) * points.spread
+
+    def at(self, log_cost: float) -> Solution:
+        """The ball at a cost."""
+        if log_cost not in self.balls:
+            start, costs = None, np.full(self.n, math.exp(log_cost))
+            if self.balls:
+                near = min(self.balls, key=lambda known: abs(known - log_cost))
+                helps = self.p * (NEARBY if self.p >= 1.5 else NEARBY_NEAR_P1)
+                if self.harder(log_cost) or abs(near - log_cost) < helps:
+                    start = self.balls[near].alpha
+            with warnings.catch_warnings():  # the status says it
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                problem = self.any_cost.at(p=self.p, c=costs)
+                ball = solve_problem(problem, start, costs, tol=1e-9, max_iter=MAX_ITER)
+            self.balls[log_cost] = ball
+        return self.balls[log_cost]
+
+    def harder(self, log_cost: float) -> bool:
+        """Whether a ball is known beyond which all are nearly the hard one."""
+        return self.hardest is not None and log_cost >= self.hardest - 0.5
+
+    def share(self, nu: float) -> tuple[Solution, bool]:
+        """The ball with a share ``nu`` outside, and whether it is reached."""
+        due = check_share(nu) * self.n
+
+        def excess(log_cost: float) -> float:
+            """R2 - q over the spread, 0 where the share is outside."""
+            ball = self.at(log_cost)
+            d = np.bincount(self.group, ball.distances) / self.count
+            above, q, below = _ends(d, self.count, due, at_most=self.p == 1.0)
+            radius = ball.radius_sq + self.film
+            return 0.0 if below <= radius < above else (radius - q) / self.spread
+
+        if self.p == 1.0:
+            ball = self.at(-math.log(due))
+            return ball, excess(-math.log(due)) >= 0.0
+        most = -math.log(self.p * due) - (self.p - 1.0) * math.log(SHELL * self.spread)
+        log_cost = most = 0.5 * round(2.0 * most)
+        at_most = excess(most)
+        self.hardest = most if self.hardest is None else min(most, self.hardest)
+        if at_most > 0.0:
+            known = {cost: excess(cost) for cost in sorted(self.balls) if cost <= most}
+            low, step = min(known), 1.0
+            while not any(off <= 0.0 for off in known.values()):
+                low, step = low - step, 2.0 * step
+                known[low] = excess(low)
+            some = [cost for cost, off in known.items() if off == 0.0]
+            if some:
+                log_cost = some[0]
+            else:
+                low = max(cost for cost, off in known.items() if off < 0.0)
+                high = min(cost for cost in known if cost > low)
+                log_cost = brentq(excess, low, high, xtol=1e-10)
+        return self.at(log_cost), excess(log_cost) == 0.0
+
+
+def equal_rows(points: Gram) -> np.ndarray:
+    """A number for each row, the same for equal rows."""
+    digits = np.round(points.K / (np.abs(points.K).max() or 1.0), 12) + 0.0
+    return np.unique(digits, axis=0, return_inverse=True)[1].ravel()
 
 
 def _ends(d: np.ndarray, weight: np.ndarray, due: float, *, at_most: bool) -> tuple:

@@ -35,6 +35,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from replication.paper import SIZES
+from replication.wording import interval
 
 HALF_THE_ERROR = 0.5
 """Share of the nominal error that the t quantile of a cluster interval is given (calibrated)."""
@@ -56,7 +57,11 @@ class Friedman:
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean paired difference with its confidence interval, in AUC points."""
+    """A mean paired difference with its confidence interval, in AUC points.
+
+    ``f"{found}"`` is +0.2 [−0.1, +0.4], ``f"{found:.2f}"`` the same with two digits, and
+    ``f"{rate:-.1f}"`` is that of a level, not of a difference: 9.9 [9.7, 10.1].
+    """
 
     mean: float
     low: float
@@ -64,6 +69,14 @@ class Interval:
     n: int
     wins: int
     losses: int
+
+    def __format__(self, form: str) -> str:
+        sign = "-" if form.startswith("-") else "+"
+        digits = form.lstrip("+-").strip(".f")
+        return interval(self, int(digits) if digits else None, sign)
+
+    def __str__(self) -> str:
+        return format(self)
 
 
 def interval_around(values: pd.Series | np.ndarray, low: float, high: float) -> Interval:

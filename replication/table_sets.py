@@ -49,7 +49,7 @@ def clusters() -> dict[str, str]:
     return dict(records()["cluster"])
 
 
-def folder(given: Path | None = None) -> Path:
+def tables_folder(given: Path | None = None) -> Path:
     """The folder of tables: the one given, else that of the variable."""
     chosen = given or os.environ.get(VARIABLE)
     if not chosen or not Path(chosen).is_dir():
@@ -60,7 +60,7 @@ def folder(given: Path | None = None) -> Path:
     return Path(chosen)
 
 
-def use(source: Path) -> None:
+def use_folder(source: Path) -> None:
     """Let this process and its workers read a folder of tables."""
     if not any(source.glob("o*bench__*.npz")):
         raise TableDataError(
@@ -70,9 +70,9 @@ def use(source: Path) -> None:
     os.environ[VARIABLE] = str(source)
 
 
-def load(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def load_table(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Training rows, test rows and which test rows are anomalies, after the checksum."""
-    path = folder() / f"{name}.npz"
+    path = tables_folder() / f"{name}.npz"
     if not path.is_file():
         raise TableDataError(f"the folder lacks {path.name}")
     try:

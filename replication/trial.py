@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -27,13 +27,13 @@ from replication.protocol import (
     Options,
     Task,
     auc,
-    resolved,
-    select,
+    best_validation_cell,
+    drop_fine_digits,
     split,
     trial_seed,
 )
 
-COLUMNS = (
+TRIAL_COLUMNS = (
     "dataset",
     "method",
     "trial",
@@ -85,25 +85,15 @@ class JudgedCell:
     scores: np.ndarray | None = None
 
 
-class LabelledRows(Protocol):
-    """A data set: rows and their labels, +1 for targets."""
-
-    @property
-    def X(self) -> np.ndarray: ...
-
-    @property
-    def y(self) -> np.ndarray: ...
-
-
 @lru_cache(maxsize=2)
 def load_split_data(name: str, target: str | None = None) -> datasets.Dataset:
     return datasets.load(name, target=target)
 
 
-def prepare(task: Task, options: Options = DEFAULTS, data: LabelledRows | None = None) -> Trial:
+def prepare(task: Task, options: Options = DEFAULTS, data: Any = None) -> Trial:
     """Split, impute, standardise, normalise and compute the kernels of one trial.
 
-    ``data`` are the rows of the task's data set where they are not in the catalogue.
+    ``data`` has the rows X and labels y of the task's data set where it is not in the catalogue.
     """
     data = load_split_data(task.dataset, options.target) if data is None else data
     parts = split(data.y, task.dataset, task.trial, options)
@@ -163,7 +153,7 @@ def judge(trial: Trial, cells: Iterable[ScoredCell]) -> list[JudgedCell]:
     for cell in cells:
         found, scores = (None, None), None
         if cell.scores is not None:
-            scores = resolved(cell.scores, cell.resolution)
+            scores = drop_fine_digits(cell.scores, cell.resolution)
             found = auc(scores[:m], trial.y_validation), auc(scores[m:], trial.y_test)
         judged.append(JudgedCell(cell.params, *found, cell.gap, cell.status, scores))
     return judged
@@ -171,17 +161,17 @@ def judge(trial: Trial, cells: Iterable[ScoredCell]) -> list[JudgedCell]:
 
 def chosen(cells: Sequence[JudgedCell]) -> JudgedCell | None:
     """The cell with the highest validation AUC, the first one among ties; None without any."""
-    index = select([cell.auc_val for cell in cells])
+    index = best_validation_cell([cell.auc_val for cell in cells])
     return None if index is None else cells[index]
 
 
-def tied(cells: Sequence[JudgedCell]) -> list[JudgedCell]:
+def tied_cells(cells: Sequence[JudgedCell]) -> list[JudgedCell]:
     """All cells with the highest validation AUC, in the order of the grid."""
     known = [cell.auc_val for cell in cells if cell.auc_val is not None]
     return [cell for cell in cells if known and cell.auc_val == max(known)]
 
 
-def outcome(cell: JudgedCell | None) -> dict[str, Any]:
+def outcome_row(cell: JudgedCell | None) -> dict[str, Any]:
     """The columns every table has of a chosen cell: test AUC, validation AUC, parameters."""
     if cell is None or cell.auc is None:
         return {"auc": None, "auc_val": None, "params": ""}
@@ -196,7 +186,7 @@ def chosen_row(cells: Sequence[JudgedCell]) -> dict[str, Any]:
     """Columns that describe the chosen cell and the grid it was chosen from."""
     cell = chosen(cells)
     solved = [one for one in cells if one.auc_val is not None]
-    return outcome(cell) | {
+    return outcome_row(cell) | {
         "gap": None if cell is None or np.isnan(cell.gap) else float(f"{cell.gap:.1e}"),
         "status": "infeasible" if cell is None else cell.status,
         "cells": len(cells),
@@ -209,9 +199,9 @@ def run_trial(
     task: Task,
     options: Options = DEFAULTS,
     methods: Sequence[Method] = (),
-    own: Mapping[str, LabelledRows] | None = None,
+    own: Mapping[str, Any] | None = None,
 ) -> list[dict[str, Any]]:
-    """Rows of one trial, one per method, with the columns ``COLUMNS``.
+    """Rows of one trial, one per method, with the columns ``TRIAL_COLUMNS``.
 
     ``own`` holds data sets that are not in the catalogue, by name.
     """
@@ -230,5 +220,5 @@ def run_trial(
             "seed": trial.seed,
             "flag": FLAGGED.get(task.dataset, ""),
         }
-        rows.append({column: row[column] for column in COLUMNS})
+        rows.append({column: row[column] for column in TRIAL_COLUMNS})
     return rows

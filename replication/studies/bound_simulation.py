@@ -31,7 +31,7 @@ from lpsvdd.bounds import error_bound, margin_loss, rademacher, sample_size, tra
 from lpsvdd.kernels import kernel_matrix, squared_distances
 from lpsvdd.solver import solve
 from replication.paper import EXPONENTS, SETTINGS
-from replication.store import Row
+from replication.runner import Row
 from replication.studies.study import Named, simulation, study
 
 GAMMA, COST, TARGET_SHARE, DELTA = 0.1, 0.1, 0.8, 0.05
@@ -43,11 +43,11 @@ COVERAGE_SIZES, COVERAGE_EXPONENTS = (50, 100, 200, 6400), (1.0, 4 / 3, 2.0, 5.0
 SIZE_MARGINS, SIZE_TARGETS = (0.05, 0.1, 0.2, 0.5, 1.0), (1.0, 0.5)
 TERMS_SIZE, TERMS_EXPONENTS = 200, (1.0, *EXPONENTS)
 # What the p-study minimises: the two bounds, the probability they bound, and three true errors.
-CRITERIA = ("corrected", "paper", "violation", "error", "balanced_error", "auc_loss")
+MINIMISED = ("corrected", "paper", "violation", "error", "balanced_error", "auc_loss")
 
 
 def parameters(*names: str) -> Row:
-    """What decides the numbers of a table: the constants of all of them, and its own."""
+    """Return what decides the numbers of a table: the constants of all of them, and its own."""
     common = ("GAMMA", "COST", "TARGET_SHARE", "DELTA", "FIT_AT_MOST", "MARGINS", "N_TEST")
     common += ("TEST_SEED", "MASTER_SEED")
     return {name.lower(): globals()[name] for name in (*common, *names)}
@@ -63,7 +63,7 @@ class Sample(Named):
 
 
 def samples(settings: Sequence[str], repetitions: int, *, ns: Sequence[int]) -> list[Sample]:
-    """Every repetition of every setting and size; different ones never share a seed."""
+    """Return every repetition of every setting and size; different ones never share a seed."""
     if unknown := set(settings) - set(SETTINGS):
         raise ValueError(f"the simulation has the settings {SETTINGS}, not {sorted(unknown)}")
     return [
@@ -73,8 +73,8 @@ def samples(settings: Sequence[str], repetitions: int, *, ns: Sequence[int]) -> 
     ]
 
 
-def draw(negatives: bool, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """n independent pairs (x, y); without negatives every y is +1."""
+def draw_pairs(negatives: bool, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return n independent pairs (x, y); without negatives every y is +1."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 2))
     y = np.ones(n)
@@ -86,14 +86,14 @@ def draw(negatives: bool, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def outliers(n: int, rng: np.random.Generator) -> np.ndarray:
-    """n points uniform on [-4, 4]^2."""
+    """Return n points uniform on [-4, 4]^2."""
     return rng.uniform(-4, 4, size=(n, 2))
 
 
 @lru_cache(maxsize=4)
 def _test_sample(negatives: bool, n_test: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Test pairs, and a separate sample of outliers that measures acceptance in both settings."""
-    X, y = draw(negatives, n_test, TEST_SEED)
+    """Return test pairs, and a separate sample of outliers that measures acceptance."""
+    X, y = draw_pairs(negatives, n_test, TEST_SEED)
     return X, y, outliers(n_test, np.random.default_rng(TEST_SEED + 1))
 
 
@@ -112,7 +112,7 @@ def repetition(
     errors against outliers: balanced_error at the threshold R^2, auc_loss over all thresholds.
     """
     negatives, n, seed = sample.setting == "negatives", sample.n, sample.seed
-    X, y = draw(negatives, n, seed)
+    X, y = draw_pairs(negatives, n, seed)
     X_test, y_test, X_out = _test_sample(negatives, n_test)
     m = min(n, FIT_AT_MOST)
     K = kernel_matrix(X[:m], gamma=GAMMA)
@@ -145,54 +145,46 @@ def repetition(
             "negatives": negatives,
         }  # fmt: skip
         for margin in margins:
-            corrected = error_bound(**options, margin=margin, form="corrected")
-            paper = error_bound(**options, margin=margin, form="paper")
+            corrected, paper = (
+                error_bound(**options, margin=margin, form=form) for form in ("corrected", "paper")
+            )
             violation = float(np.mean(excess > margin))
             parts = ("empirical", "linear", "offset", "complexity", "confidence")
-            rows.append(
-                {
-                    **common,
-                    "margin": margin,
-                    "violation": violation,
-                    "risk": float(margin_loss(excess, p=p, margin=margin).mean()),
-                    **{name: getattr(corrected, name) for name in parts},
-                    "corrected": corrected.total,
-                    "paper_empirical": paper.empirical,
-                    "paper_complexity": paper.complexity,
-                    "paper": paper.total,
-                    "covered_corrected": violation <= corrected.total,
-                    "covered_paper": violation <= paper.total,
-                }
-            )
+            rows.append({
+                **common, "margin": margin, "violation": violation,
+                "risk": float(margin_loss(excess, p=p, margin=margin).mean()),
+                **{name: getattr(corrected, name) for name in parts},
+                "corrected": corrected.total, "paper_empirical": paper.empirical,
+                "paper_complexity": paper.complexity, "paper": paper.total,
+                "covered_corrected": violation <= corrected.total,
+                "covered_paper": violation <= paper.total,
+            })  # fmt: skip
     return rows
 
 
 def _further_measures(K, f_targets, f_outliers, solutions, n_draws, seed) -> list[Row]:
-    """One dictionary for each solution: errors against outliers, and the linear class."""
-    mc = rademacher(K, 1.0, n_draws=n_draws, random_state=seed)
-    is_outlier = np.r_[np.zeros(len(f_targets)), np.ones(len(f_outliers))]
-    return [
-        {
-            "balanced_error": float(
-                np.mean(inside > solution.radius_sq) + np.mean(outside <= solution.radius_sq)
-            )
-            / 2,
-            "auc_loss": float(1 - roc_auc_score(is_outlier, np.r_[inside, outside])),
-            "monte_carlo": float(mc),
-            "trace_bound": float(trace_bound(K, 1.0)),
-        }
-        for inside, outside, solution in zip(f_targets.T, f_outliers.T, solutions, strict=True)
-    ]
+    """Return for each solution its errors against outliers, and terms of the linear class."""
+    linear = {
+        "monte_carlo": float(rademacher(K, 1.0, n_draws=n_draws, random_state=seed)),
+        "trace_bound": float(trace_bound(K, 1.0)),
+    }
+    is_outlier = np.repeat([0.0, 1.0], [len(f_targets), len(f_outliers)])
+    rows = []
+    for inside, outside, found in zip(f_targets.T, f_outliers.T, solutions, strict=True):
+        errors = np.mean(inside > found.radius_sq) + np.mean(outside <= found.radius_sq)
+        area = roc_auc_score(is_outlier, np.r_[inside, outside])
+        rows.append({"balanced_error": float(errors) / 2, "auc_loss": float(1 - area)} | linear)
+    return rows
 
 
 def seeds(count: int, *, stream: int) -> list[int]:
-    """Seeds of the repetitions; different streams never share one."""
+    """Return the seeds of the repetitions; different streams never share one."""
     state = np.random.SeedSequence([MASTER_SEED, stream]).generate_state(count)
     return [int(value) for value in state]
 
 
 def coverage(rows: pd.DataFrame) -> pd.DataFrame:
-    """One row for each setting, n, p, margin: how often the bounds held, and how far off.
+    """Return one row for each setting, n, p, margin: how often the bounds held, and how far off.
 
     deviation_ratio_max is the largest (risk - empirical) / (complexity + confidence): the theorem
     says that it is at most one with probability 1 - delta.
@@ -215,11 +207,13 @@ def coverage(rows: pd.DataFrame) -> pd.DataFrame:
         "repetitions": ("seed", "size"),
     }
     groups = rows.groupby(["setting", "n", "p", "margin"], sort=False)
-    return rounded(groups.agg(**{name: (name, "mean") for name in mean}, **shares).reset_index())
+    return twelve_digits(
+        groups.agg(**{name: (name, "mean") for name in mean}, **shares).reset_index()
+    )
 
 
 def terms(rows: pd.DataFrame) -> pd.DataFrame:
-    """Mean of every term for each setting, p, margin, and how often this p is the best one.
+    """Return the mean of every term for each setting, p, margin, and how often p is best.
 
     best_X is the share of repetitions in which this p minimises X (ties go to the smallest p, which
     matters for violation: it is 0 for many p at large margins). agree_X_Y, the same in all
@@ -233,20 +227,20 @@ def terms(rows: pd.DataFrame) -> pd.DataFrame:
         name: rows.loc[rows.groupby([*keys, "seed"])[name].idxmin()]
         .set_index([*keys, "seed"])["p"]
         .sort_index()
-        for name in CRITERIA
+        for name in MINIMISED
     }
     for name, picks in chosen.items():
         shares = picks.groupby(keys).value_counts(normalize=True)
         table[f"best_{name}"] = shares.reindex(table.index).fillna(0.0)
     table = table.reset_index()
-    for bound, truth in product(CRITERIA[:2], CRITERIA[2:]):
+    for bound, truth in product(MINIMISED[:2], MINIMISED[2:]):
         same = (chosen[bound] == chosen[truth]).groupby(keys).mean().rename("share")
         table[f"agree_{bound}_{truth}"] = table.join(same, on=keys)["share"]
-    return rounded(table)
+    return twelve_digits(table)
 
 
-def rounded(table: pd.DataFrame) -> pd.DataFrame:
-    """Twelve digits: what is beyond them belongs to the processor."""
+def twelve_digits(table: pd.DataFrame) -> pd.DataFrame:
+    """Keep twelve digits: what is beyond them belongs to the processor."""
     numbers = table.select_dtypes("float").columns
     return table.assign(**{name: table[name].map(lambda v: float(f"{v:.12g}")) for name in numbers})
 
@@ -257,7 +251,7 @@ def rounded(table: pd.DataFrame) -> pd.DataFrame:
     **parameters("SIZE_MARGINS", "SIZE_TARGETS"),
 )
 def sizes() -> pd.DataFrame:
-    """Smallest n with a bound below the target for a Gaussian kernel (B = B_kappa = 1), no slack.
+    """Return the smallest n with a bound below the target: Gaussian kernel, B = 1, no slack.
 
     radius_sq = 0 is the best case of the printed bound; margin "grid" lets the bound choose among
     all the margins and pays for it. n is written in full up to 10^15 and as a float beyond.
@@ -274,7 +268,7 @@ def sizes() -> pd.DataFrame:
             "target": target, "empirical": 0.0, "radius_sq": 0.0,
             "n": n if n < 10**15 else f"{float(n):.6e}",
         })  # fmt: skip
-    return rounded(pd.DataFrame(rows))
+    return twelve_digits(pd.DataFrame(rows))
 
 
 study(

@@ -13,29 +13,29 @@ from lpsvdd.cost_rule import SLACK_SHARE, cost_by_scale, spread_of
 from lpsvdd.kernels import kernel_matrix, resolve_gamma
 from replication import table_sets
 from replication.protocol import trial_seed
-from replication.store import Row
+from replication.runner import Row
 from replication.studies.study import study
 from replication.studies.tables import (
     DESIGN,
     JUDGED,
     SEED,
-    SHARE,
-    SIZES,
+    TABLE_SHARE,
+    TABLE_SIZES,
     TableTask,
     as_they_come,
-    aucs,
+    aucs_of_parts,
     draw,
-    fitted,
+    timed_fit,
 )
 
-CANDIDATES = (0.01, 0.03, 0.1, 0.3, 1.0)
-LEVELS = (0.05, 0.1)
+CONSTANTS = (0.01, 0.03, 0.1, 0.3, 1.0)
+RULE_RATES = (0.05, 0.1)
 SHAPES = ("ring", "square", "clusters")
 SHAPE_ROWS, SHAPE_NEW, SHAPE_DRAWS = 60, 2_000, 20
 
 
-def shape(name: str, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Rows in the plane: a ring, a uniform square, or three clusters."""
+def plane_shape(name: str, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Return rows in the plane: a ring, a uniform square, or three clusters."""
     noise = rng.normal(size=(n, 2))
     if name == "ring":
         angle = rng.uniform(0.0, 2.0 * np.pi, size=n)
@@ -54,9 +54,9 @@ def with_constant(f: float, nu: float, X: np.ndarray) -> LpSVDD:
 
 
 def table_and_shape_tasks(names: list[str], trials: int) -> list[TableTask]:
-    """Every draw of every shape, and one draw of every table."""
+    """Return every draw of every shape, and one draw of every table."""
     if set(names) - set(SHAPES):
-        table_sets.folder()  # a folder that is not there shows before anything is computed
+        table_sets.tables_folder()  # a folder that is not there shows before anything is computed
     return [
         TableTask(name, trial)
         for name in names
@@ -67,28 +67,28 @@ def table_and_shape_tasks(names: list[str], trials: int) -> list[TableTask]:
 @study(
     "Which constant does the cost rule need?",
     tasks=table_and_shape_tasks, names=SHAPES + DESIGN + JUDGED, trials=1,
-    parameters=SIZES | {
-        "f": CANDIDATES, "nu": SHARE, "levels": LEVELS,
+    parameters=TABLE_SIZES | {
+        "f": CONSTANTS, "nu": TABLE_SHARE, "levels": RULE_RATES,
         "shapes": {"rows": SHAPE_ROWS, "new": SHAPE_NEW, "draws": SHAPE_DRAWS},
     },
 )  # fmt: skip
 def cost_scale(task: TableTask) -> list[Row]:
-    """One row a constant: AUC (of a table), per cent of new normal rows rejected at both levels."""
+    """Return one row a constant: AUC (of a table), per cent of new normal rows rejected."""
     if task.dataset in SHAPES:
         rng = np.random.default_rng([SEED, trial_seed(task.dataset, task.trial)])
-        X, new = (shape(task.dataset, n, rng) for n in (SHAPE_ROWS, SHAPE_NEW))
+        X, new = (plane_shape(task.dataset, n, rng) for n in (SHAPE_ROWS, SHAPE_NEW))
         ranked = None
     else:
         ranked, (data, anomaly) = draw(task), as_they_come(task)
         X, new = data.train, data.test[~anomaly]
     rows = []
-    for f in CANDIDATES:
+    for f in CONSTANTS:
         row: Row = {"dataset": task.dataset, "trial": task.trial, "f": f, "auc": None}
         if ranked is not None:
-            model = fitted(with_constant(f, SHARE, ranked.train), ranked.train)[0]
-            row["auc"] = aucs(model.score_samples(ranked.test), ranked.y)["auc"]
-        for level in LEVELS:
-            out = fitted(with_constant(f, level, X), X)[0].predict(new) < 0
+            model = timed_fit(with_constant(f, TABLE_SHARE, ranked.train), ranked.train)[0]
+            row["auc"] = aucs_of_parts(model.score_samples(ranked.test), ranked.y)["auc"]
+        for level in RULE_RATES:
+            out = timed_fit(with_constant(f, level, X), X)[0].predict(new) < 0
             row[f"rejected_{100 * level:g}"] = round(100 * float(out.mean()), 2)
         rows.append(row)
     return rows

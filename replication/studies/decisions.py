@@ -22,23 +22,23 @@ from lpsvdd.surface import surface_at
 from replication.methods import METHODS, WEIGHTINGS, SplitKernels, kernel_weights
 from replication.methods.paths import distance_scores
 from replication.protocol import Task
-from replication.store import Row
+from replication.runner import Row
 from replication.studies.ranges import outside_and_support
 from replication.studies.study import study
 from replication.trial import JudgedCell, Trial, chosen, judge, prepare
 
-SHARE = 0.1
-FIXED = {"l1-SVDD": 1.0, "l2-SVDD": 2.0}
-DECIDERS = ("lp-SVDD", *FIXED, *WEIGHTINGS)
+REJECTED_SHARE = 0.1
+FIXED_EXPONENTS = {"l1-SVDD": 1.0, "l2-SVDD": 2.0}
+DECIDERS = ("lp-SVDD", *FIXED_EXPONENTS, *WEIGHTINGS)
 """Methods of the first table whose model has a radius."""
 
 
 def solved_again(
     kernels: SplitKernels, name: str, cell: JudgedCell
 ) -> tuple[np.ndarray, Problem, Solution]:
-    """The training rows with weight, the problem of a chosen cell on them, and its solution."""
+    """Return the rows with weight, the problem of a chosen cell on them, and its solution."""
     params: dict[str, Any] = dict(cell.params)
-    cost, p = params.pop("C"), params.pop("p", FIXED.get(name, 1.0))
+    cost, p = params.pop("C"), params.pop("p", FIXED_EXPONENTS.get(name, 1.0))
     weights = np.ones(len(kernels.y))
     if name in WEIGHTINGS:
         weights = kernel_weights(WEIGHTINGS[name], kernels, **params)
@@ -48,14 +48,14 @@ def solved_again(
     return kept, problem, solve(K, p=p, c=problem.cost)
 
 
-def rates(distances: np.ndarray, surface: float, y: np.ndarray) -> tuple[float, float]:
-    """False rejection of targets and false acceptance of outliers, as shares."""
+def decision_rates(distances: np.ndarray, surface: float, y: np.ndarray) -> tuple[float, float]:
+    """Return the shares of targets that are rejected and of outliers that are accepted."""
     inside = distances <= surface
     return float(np.mean(~inside[y > 0])), float(np.mean(inside[y < 0]))
 
 
 def row_of(name: str, trial: Trial, cell: JudgedCell) -> Row:
-    """Radius, shares of the training rows, and what two surfaces decide on the test rows."""
+    """Return radius, shares of the training rows, and what two surfaces decide on the test rows."""
     kernels, m = trial.kernels, len(trial.y_validation)
     kept, problem, found = solved_again(kernels, name, cell)
     alpha = np.zeros(len(kernels.y))
@@ -64,12 +64,12 @@ def row_of(name: str, trial: Trial, cell: JudgedCell) -> Row:
     d = kernels.diag - 2.0 * kernels.K @ alpha + alpha @ kernels.K @ alpha
     rows = np.flatnonzero(alpha)
     calibrated = surface_at(
-        problem, found.alpha, found.distances, found.slack, SHARE,
+        problem, found.alpha, found.distances, found.slack, REJECTED_SHARE,
         kernel_of_support=kernels.K[np.ix_(rows, rows)],
     )  # fmt: skip
     outside, support = outside_and_support(d, found.radius_sq, alpha)
-    reject, accept = rates(d_test, found.radius_sq, trial.y_test)
-    reject_cal, accept_cal = rates(d_test, calibrated, trial.y_test)
+    reject, accept = decision_rates(d_test, found.radius_sq, trial.y_test)
+    reject_cal, accept_cal = decision_rates(d_test, calibrated, trial.y_test)
     return {
         "method": name, "p": round(found.p, 4), "auc": cell.auc,
         "empty": bool(found.radius_sq < 0.0), "outside": outside, "support": support,
@@ -79,13 +79,13 @@ def row_of(name: str, trial: Trial, cell: JudgedCell) -> Row:
 
 
 def unchosen_rows(trial: Trial) -> list[Row]:
-    """Models at nu = 0.1 and the width of the protocol, which no label has chosen."""
+    """Return models at nu = 0.1 and the width of the protocol, which no label has chosen."""
     kernels, m = trial.kernels, len(trial.y_validation)
     K, Z = kernels.K, kernels.K_eval[m:]
     models = {
-        "LpSVDD(nu=0.1), ball": LpSVDD(nu=SHARE, kernel="precomputed", surface="ball"),
-        "LpSVDD(nu=0.1)": LpSVDD(nu=SHARE, kernel="precomputed", surface="leave-one-out"),
-        "OneClassSVM(nu=0.1)": OneClassSVM(nu=SHARE, kernel="precomputed"),
+        "LpSVDD(nu=0.1), ball": LpSVDD(nu=REJECTED_SHARE, kernel="precomputed", surface="ball"),
+        "LpSVDD(nu=0.1)": LpSVDD(nu=REJECTED_SHARE, kernel="precomputed", surface="leave-one-out"),
+        "OneClassSVM(nu=0.1)": OneClassSVM(nu=REJECTED_SHARE, kernel="precomputed"),
     }
     rows = []
     for name, model in models.items():
@@ -100,10 +100,10 @@ def unchosen_rows(trial: Trial) -> list[Row]:
 @study(
     "What do the chosen models accept and reject, and how many of their balls are empty?",
     trials=5,
-    parameters={"deciders": DECIDERS, "share": SHARE},
+    parameters={"deciders": DECIDERS, "share": REJECTED_SHARE},
 )
 def decisions(task: Task) -> list[Row]:
-    """One row a method: the decision of the model that validation chose, targets only."""
+    """Return one row a method: the decision of the model that validation chose, targets only."""
     trial = prepare(task)
     rows = []
     for name in DECIDERS:
@@ -111,9 +111,9 @@ def decisions(task: Task) -> list[Row]:
         if cell is not None:
             rows.append(row_of(name, trial, cell))
     where = {"dataset": task.dataset, "trial": task.trial}
-    return [where | rounded(row) for row in rows + unchosen_rows(trial)]
+    return [where | rounded_row(row) for row in rows + unchosen_rows(trial)]
 
 
-def rounded(row: Row) -> Row:
-    """Numbers to four digits after the point."""
+def rounded_row(row: Row) -> Row:
+    """Round numbers to four digits after the point."""
     return {key: round(v, 4) if isinstance(v, float) else v for key, v in row.items()}

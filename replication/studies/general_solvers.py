@@ -26,12 +26,12 @@ from replication.experiment import paper_methods
 from replication.methods import ScoredCell
 from replication.methods.paths import centre_cell
 from replication.paper import COSTS, EXPONENTS, SETTINGS
-from replication.protocol import Task, select
-from replication.store import Row
+from replication.protocol import Task, best_validation_cell
+from replication.runner import Row
 from replication.studies.study import GRID, splits, study
-from replication.trial import Trial, judge, outcome, prepare
+from replication.trial import Trial, judge, outcome_row, prepare
 
-SOLVERS = ("CLARABEL", "ECOS", "SCS")
+GENERAL_SOLVERS = ("CLARABEL", "ECOS", "SCS")
 DATASETS = ("D1", "D2", "D7", "D11", "D12", "D17")
 FIRST_TRIALS = 3
 TIMED_CELLS = ((1.0, 1.0), (6 / 5, 0.1), (2.0, 0.1), (5.0, 0.1))
@@ -43,7 +43,7 @@ LARGE = 1000
 def _aucs(trial: Trial, alpha: np.ndarray) -> Row:
     finite = bool(np.all(np.isfinite(alpha)))
     cell = centre_cell(trial.kernels, alpha) if finite else ScoredCell({}, None)
-    found = outcome(judge(trial, [cell])[0])
+    found = outcome_row(judge(trial, [cell])[0])
     return {"auc_val": found["auc_val"], "auc": found["auc"]}
 
 
@@ -51,10 +51,10 @@ def _aucs(trial: Trial, alpha: np.ndarray) -> Row:
     "What do CVXPY's solvers return on the paper's grid?",
     names=DATASETS,
     trials=FIRST_TRIALS,
-    parameters=GRID | {"solvers": SOLVERS},
+    parameters=GRID | {"solvers": GENERAL_SOLVERS},
 )
 def cvxpy_grid(task: Task) -> list[Row]:
-    """One row per cell and solver, and one per cell for the certified solution ("own")."""
+    """Return one row per cell and solver, and one per cell for the certified solution ("own")."""
     from lpsvdd.reference import solve_dual
 
     trial = prepare(task)
@@ -64,29 +64,24 @@ def cvxpy_grid(task: Task) -> list[Row]:
         head = {"dataset": task.dataset, "trial": task.trial, "p": own.p, "c": own.c}
         answer = {"solver": "own", "status": own.status, "seconds": None}
         rows.append(head | answer | {"gap": float(f"{own.gap:.1e}")} | _aucs(trial, own.alpha))
-        for solver in SOLVERS:
+        for solver in GENERAL_SOLVERS:
             found = solve_dual(K, None, own.p, own.c, solver)
             gap = None
             if np.all(np.isfinite(found.alpha)):
                 gap = float(f"{certify(K, p=own.p, c=own.c, alpha=found.alpha).gap:.1e}")
-            answer = {
-                "solver": solver,
-                "status": found.status,
-                "seconds": round(found.seconds, 4),
-                "gap": gap,
-            }
-            rows.append(head | answer | _aucs(trial, found.alpha))
+            answer = {"solver": solver, "status": found.status, "seconds": round(found.seconds, 4)}
+            rows.append(head | answer | {"gap": gap} | _aucs(trial, found.alpha))
     return rows
 
 
 def selections(rows: pd.DataFrame) -> pd.DataFrame:
-    """What validation selects from each solver's answers, with and without the doubtful ones."""
+    """Select on validation from each solver's answers, with and without the doubtful ones."""
     table = []
     for (dataset, trial, solver), part in rows.groupby(["dataset", "trial", "solver"], sort=False):
         rules = {"optimal": part["status"] == "optimal", "any point": part["auc"].notna()}
         for rule, kept in rules.items():
             usable = part[kept & part["auc"].notna()]
-            chosen = select(usable["auc_val"].tolist())
+            chosen = best_validation_cell(usable["auc_val"].tolist())
             line = {"dataset": dataset, "trial": trial, "solver": solver, "kept": rule}
             line["cells"] = len(usable)
             if chosen is not None:
@@ -102,7 +97,7 @@ def selections(rows: pd.DataFrame) -> pd.DataFrame:
     parameters={"sample": TIMED_CELLS, "large": LARGE},
 )
 def cvxpy_time(task: Task) -> list[Row]:
-    """Seconds of one solve per sampled cell, by both solvers."""
+    """Time one solve per sampled cell, by both solvers."""
     from lpsvdd.reference import solve_dual
 
     problem = prepare(task).kernels
@@ -115,24 +110,16 @@ def cvxpy_time(task: Task) -> list[Row]:
         middle = time.process_time()
         own = solve(problem.K, problem.y, p=p, c=c)
         end = time.process_time()
-        rows.append(
-            {
-                "dataset": task.dataset,
-                "setting": task.setting,
-                "n_train": n,
-                "p": p,
-                "c": c,
-                "cvxpy_seconds": round(middle - start, 4),
-                "cvxpy_status": found.status,
-                "own_seconds": round(end - middle, 5),
-                "own_gap": float(f"{own.gap:.1e}"),
-            }
-        )
+        rows.append({
+            "dataset": task.dataset, "setting": task.setting, "n_train": n, "p": p, "c": c,
+            "cvxpy_seconds": round(middle - start, 4), "cvxpy_status": found.status,
+            "own_seconds": round(end - middle, 5), "own_gap": float(f"{own.gap:.1e}"),
+        })  # fmt: skip
     return rows
 
 
 def cells_by_p(setting: str) -> dict[str, int]:
-    """How many cells of one task the SVDD family solves with p = 1, p = 2, and other p."""
+    """Count the cells of one task that the SVDD family solves with p = 1, p = 2 and other p."""
     counts = {"1": 0, "2": 0, "other": 0}
     for method in paper_methods(setting):
         name = method.name.rstrip("-")
@@ -148,7 +135,7 @@ def cells_by_p(setting: str) -> dict[str, int]:
 
 
 def estimate(sample: pd.DataFrame, tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """Seconds per data set and setting for all trials: recorded here, estimated for CVXPY."""
+    """Return seconds of all trials per data set and setting: recorded, and estimated for CVXPY."""
     lines = []
     for (setting, dataset), part in sample.groupby(["setting", "dataset"], sort=False):
         seconds = part.set_index("p")["cvxpy_seconds"]
@@ -159,16 +146,12 @@ def estimate(sample: pd.DataFrame, tables: dict[str, pd.DataFrame]) -> pd.DataFr
         rows = tables[setting].query("dataset == @dataset")
         splits = rows["trial"].nunique()
         family = rows[rows["method"].str.contains("SVDD")]
-        lines.append(
-            {
-                "setting": setting,
-                "dataset": dataset,
-                "n_train": int(part["n_train"].iloc[0]),
-                "seconds": round(float(rows["seconds"].sum()), 2),
-                "svdd_seconds": round(float(family["seconds"].sum()), 2),
-                "cvxpy_seconds": round(splits * sum(by_p[k] * counts[k] for k in counts), 1),
-            }
-        )
+        lines.append({
+            "setting": setting, "dataset": dataset, "n_train": int(part["n_train"].iloc[0]),
+            "seconds": round(float(rows["seconds"].sum()), 2),
+            "svdd_seconds": round(float(family["seconds"].sum()), 2),
+            "cvxpy_seconds": round(splits * sum(by_p[k] * counts[k] for k in counts), 1),
+        })  # fmt: skip
     table = pd.DataFrame(lines)
     table["ratio"] = (table["cvxpy_seconds"] / table["svdd_seconds"]).round(1)
     return table

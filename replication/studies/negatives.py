@@ -29,7 +29,7 @@ from replication.methods import METHODS, ScoredCell, SplitKernels
 from replication.methods.paths import centre_cell
 from replication.paper import COSTS, EXPONENTS
 from replication.protocol import Task
-from replication.store import Row
+from replication.runner import Row
 from replication.studies.study import GRID, contestant_rows, mean_cell, splits, study
 from replication.trial import judge, prepare
 
@@ -44,7 +44,7 @@ _PARAMETERS = GRID | {"wide_p": WIDE_EXPONENTS, "wide_c": WIDE_COSTS}
 
 
 def solve_grids(kernels: SplitKernels) -> dict[str, list[Solution]]:
-    """Solutions on the paper's grid and on the wide one."""
+    """Return solutions on the paper's grid and on the wide one."""
     K, y = kernels.K, kernels.y
     return {
         "paper": solve_path(K, y, ps=EXPONENTS, cs=COSTS, c_neg=COSTS),
@@ -53,7 +53,7 @@ def solve_grids(kernels: SplitKernels) -> dict[str, list[Solution]]:
 
 
 def describe(kernels: SplitKernels, grid: str, solutions: list[Solution]) -> Row:
-    """Counts over the cells of one grid."""
+    """Count over the cells of one grid."""
     negative = kernels.y < 0
     weighted, below, masses = 0, 0, []
     for found in solutions:
@@ -87,7 +87,7 @@ def sum_to_one(kernels: SplitKernels, p: float, c: float, c_neg: float) -> Solut
     parameters=_PARAMETERS,
 )
 def negative_weight(task: Task) -> list[Row]:
-    """One row per grid."""
+    """Return one row per grid."""
     kernels = prepare(task).kernels
     head = {"dataset": task.dataset, "trial": task.trial}
     return [head | describe(kernels, grid, found) for grid, found in solve_grids(kernels).items()]
@@ -120,7 +120,7 @@ def _sum_to_one_cells(kernels: SplitKernels) -> list[ScoredCell]:
 
 @study("What do negatives add, in this model and in others?", tasks=_SPLITS, parameters=_PARAMETERS)
 def negative_contest(task: Task) -> list[Row]:
-    """Rows of all contestants on one split."""
+    """Return rows of all contestants on one split."""
     trial = prepare(task)
     kernels = trial.kernels
     solved = solve_grids(kernels)

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from functools import cache
 
-from replication.experiment import paper_methods, signature
+from replication.experiment import method_grids, paper_methods
 from replication.methods import METHODS, Method
 from replication.protocol import DEFAULTS, Options, Task
-from replication.store import Row
+from replication.runner import Row
 from replication.studies.study import VariantTask, study
-from replication.trial import chosen, judge, outcome, prepare
+from replication.trial import chosen, judge, outcome_row, prepare
 
 VARIANTS: dict[str, Options] = {
     "default": DEFAULTS,
@@ -36,7 +36,7 @@ ALL_METHODS = ("default", "no unit norm")
 """Variants run with all methods of the paper; the others leave out the reweighted SVDDs."""
 REWEIGHTED = ("P-SVDD", "DW-SVDD", "GL-SVDD")
 
-TARGETS: dict[str, tuple[str, Options]] = {
+TARGET_CLASSES: dict[str, tuple[str, Options]] = {
     "virginica": ("D1", Options(target="virginica")),
     "versicolor": ("D1", Options(target="versicolor")),
     "setosa": ("D1", Options(target="setosa")),
@@ -49,7 +49,7 @@ TARGETS: dict[str, tuple[str, Options]] = {
 }
 
 
-_METHODS = signature("pure", DEFAULTS, paper_methods("pure"))["methods"]
+_METHODS = method_grids(paper_methods("pure"))
 
 
 @cache
@@ -59,7 +59,7 @@ def _methods(reweighted: bool) -> tuple[Method, ...]:
 
 
 def preparation_tasks(names: list[str], trials: int) -> list[VariantTask]:
-    """Every variant on every split."""
+    """Return every variant on every split."""
     return [
         VariantTask(Task(name, "pure", trial), variant, options)
         for variant, options in VARIANTS.items()
@@ -69,10 +69,10 @@ def preparation_tasks(names: list[str], trials: int) -> list[VariantTask]:
 
 
 def target_tasks(names: list[str], trials: int) -> list[VariantTask]:
-    """Every target of the named data sets on every split."""
+    """Return every target of the named data sets on every split."""
     return [
         VariantTask(Task(name, "pure", trial), variant, options)
-        for variant, (name, options) in TARGETS.items()
+        for variant, (name, options) in TARGET_CLASSES.items()
         if name in names
         for trial in range(trials)
     ]
@@ -80,19 +80,12 @@ def target_tasks(names: list[str], trials: int) -> list[VariantTask]:
 
 def _rows(item: VariantTask, methods: tuple[Method, ...]) -> list[Row]:
     trial = prepare(item.task, item.options)
-    found = []
-    for method in methods:
-        cell = chosen(judge(trial, method.run(trial.kernels)))
-        found.append(
-            {
-                "variant": item.variant,
-                "dataset": item.task.dataset,
-                "method": method.name,
-                "trial": item.task.trial,
-                "auc": outcome(cell)["auc"],
-            }
-        )
-    return found
+    return [
+        {"variant": item.variant, "dataset": item.task.dataset, "method": method.name}
+        | {"trial": item.task.trial}
+        | {"auc": outcome_row(chosen(judge(trial, method.run(trial.kernels))))["auc"]}
+        for method in methods
+    ]
 
 
 @study(
@@ -101,7 +94,7 @@ def _rows(item: VariantTask, methods: tuple[Method, ...]) -> list[Row]:
     parameters={"methods": _METHODS, "variants": list(VARIANTS)},
 )
 def preparation(item: VariantTask) -> list[Row]:
-    """Test AUC of each method under one variant of the protocol."""
+    """Return the test AUC of each method under one variant of the protocol."""
     return _rows(item, _methods(item.variant in ALL_METHODS))
 
 
@@ -109,8 +102,8 @@ def preparation(item: VariantTask) -> list[Row]:
     "Which target class fits the printed rows of D1, D18, D12 and D19?",
     tasks=target_tasks,
     names=("D1", "D18", "D12", "D19"),
-    parameters={"methods": _METHODS, "targets": list(TARGETS)},
+    parameters={"methods": _METHODS, "targets": list(TARGET_CLASSES)},
 )
 def targets(item: VariantTask) -> list[Row]:
-    """Test AUC of each method of the paper for one target class."""
+    """Return the test AUC of each method of the paper for one target class."""
     return _rows(item, _methods(True))

@@ -24,7 +24,7 @@ from replication.methods.paths import centre_cell
 from replication.nonnegative import solve_nonnegative
 from replication.paper import COSTS, EXPONENTS
 from replication.protocol import Task
-from replication.store import Row
+from replication.runner import Row
 from replication.studies.study import FRESH, contestant_rows, splits, study
 from replication.trial import judge, prepare
 
@@ -32,11 +32,11 @@ SMALL_COST = 1e-30
 """A cost at which R^2 = 0 for certain: the centre of that branch is the same at any cost."""
 
 Readings = dict[str, list[ScoredCell]]
-PARAMETERS = {"p": EXPONENTS, "c": COSTS, "methods": list(WEIGHTINGS)}
+READING_GRID = {"p": EXPONENTS, "c": COSTS, "methods": list(WEIGHTINGS)}
 
 
 def zero_branch(kernels: SplitKernels, p: float) -> tuple[np.ndarray, float]:
-    """Coefficients of the centre with R^2 = 0, and p sum_pos d_i^(p-1) there."""
+    """Return coefficients of the centre with R^2 = 0, and p sum_pos d_i^(p-1) there."""
     positive = np.flatnonzero(kernels.y > 0)
     K = kernels.K[np.ix_(positive, positive)]
     found = solve_nonnegative(K, p=p, c=SMALL_COST)
@@ -46,7 +46,7 @@ def zero_branch(kernels: SplitKernels, p: float) -> tuple[np.ndarray, float]:
 
 
 def readings(kernels: SplitKernels, ps: Sequence[float], factor: float = 1.0) -> Readings:
-    """Cells of the grid with R^2 free and with R^2 >= 0, all costs times ``factor``."""
+    """Return cells of the grid with R^2 free and with R^2 >= 0, all costs times ``factor``."""
     both = bool((kernels.y < 0).any())
     costs = [factor * c for c in COSTS]
     path = solve_path(kernels.K, kernels.y, ps=ps, cs=costs, c_neg=costs if both else None)
@@ -65,7 +65,7 @@ def readings(kernels: SplitKernels, ps: Sequence[float], factor: float = 1.0) ->
 
 
 def weighted_readings(kernels: SplitKernels, setting: str, name: str) -> Readings:
-    """A weighted method at p = 1: infeasible cells, or the weighted mean in their place."""
+    """Return cells of a weighted method at p = 1, infeasible or the weighted mean."""
     method = METHODS[setting, name + ("-" if setting == "negatives" else "")]
     free = method.run(kernels)
     kept = []
@@ -86,17 +86,17 @@ def weighted_readings(kernels: SplitKernels, setting: str, name: str) -> Reading
     name="radius_pure",
     tasks=partial(splits, first=FRESH),
     trials=15,
-    parameters=PARAMETERS,
+    parameters=READING_GRID,
 )
 @study(
     "What does R^2 >= 0, or half of every cost, change with negatives?",
     name="radius_negatives",
     tasks=partial(splits, settings=("negatives",), first=FRESH),
     trials=5,
-    parameters=PARAMETERS,
+    parameters=READING_GRID,
 )
 def radius_rule(task: Task) -> list[Row]:
-    """Rows of every method of the SVDD family under each reading."""
+    """Return rows of every method of the SVDD family under each reading."""
     trial = prepare(task)
     kernels = trial.kernels
     readings_of = {

@@ -33,7 +33,7 @@ from replication.methods import METHODS, ScoredCell, SplitKernels, grid
 from replication.methods.paths import centre_cell
 from replication.paper import COSTS, EXPONENTS
 from replication.protocol import Task
-from replication.store import Row
+from replication.runner import Row
 from replication.studies.study import FRESH, contestant_rows, mean_cell, paper_path, splits, study
 from replication.trial import judge, prepare
 
@@ -59,12 +59,12 @@ PARAMETERS = {
 
 
 def distances_to_mean(kernels: SplitKernels) -> np.ndarray:
-    """Squared distances of the training points to their kernel mean."""
+    """Return the squared distances of the training points to their kernel mean."""
     return kernels.diag - 2.0 * kernels.K.mean(axis=1) + kernels.K.mean()
 
 
 def share_costs(kernels: SplitKernels, p: float) -> list[float]:
-    """The forty costs of an exponent, from the hard ball to the mean."""
+    """Return the forty costs of an exponent, from the hard ball to the mean."""
     n = len(kernels.y)
     if p == 1.0:
         return [1.0 / (n * max(k / (CELLS - 1), 1.0 / n)) for k in range(CELLS)]
@@ -72,7 +72,7 @@ def share_costs(kernels: SplitKernels, p: float) -> list[float]:
 
 
 def costs_at_mean(d: np.ndarray, weights: np.ndarray, p: float) -> list[float]:
-    """Costs that make forty radii the best ones at the (weighted) mean, d the distances to it."""
+    """Return costs that make forty radii the best at the (weighted) mean, at distances d."""
     spread = float(np.ptp(d)) or float(d.mean())
     radii = [float(np.quantile(d, 1.0 - share)) for share in SHARES]
     radii[0] = float(d.max()) - 1e-3 * spread  # share 0: no slack worth the name
@@ -89,7 +89,7 @@ def costs_at_mean(d: np.ndarray, weights: np.ndarray, p: float) -> list[float]:
 def outside_and_support(
     d: np.ndarray, radius_sq: float, alpha: np.ndarray, spread: float | None = None
 ) -> tuple[float, float]:
-    """Share of points outside the ball, and share of support vectors: the one definition of both.
+    """Return the shares of points outside the ball and of support vectors.
 
     Outside: d - R2 > 1e-6 of the spread of d. Support vector: alpha > 1e-6 of the largest, or
     outside. In exact arithmetic, for p > 1, the two are the same points; for p near 1 a slack is so
@@ -102,20 +102,20 @@ def outside_and_support(
 
 
 def share_solutions(kernels: SplitKernels, p: float) -> list[Solution]:
-    """The forty solutions of an exponent."""
+    """Return the forty solutions of an exponent."""
     return solve_path(kernels.K, ps=[p], cs=share_costs(kernels, p))
 
 
 def share_path(kernels: SplitKernels, p: float) -> list[ScoredCell]:
-    """The forty cells of an exponent, numbered from the hard ball (0) to the mean (39)."""
+    """Return the forty cells of an exponent, numbered from the hard ball (0) to the mean (39)."""
     return [
         centre_cell(kernels, found.alpha, p=round(p, 4), cell=number)
         for number, found in enumerate(share_solutions(kernels, p))
     ]
 
 
-def label(p: float) -> str:
-    """Name of a fixed exponent's contestant."""
+def fixed_label(p: float) -> str:
+    """Return the name of a fixed exponent's contestant."""
     return f"p = {p:.4g}, 40 shares"
 
 
@@ -126,7 +126,7 @@ def label(p: float) -> str:
     parameters=PARAMETERS,
 )
 def common_range(task: Task) -> list[Row]:
-    """Rows of all contestants on one split (see ``plans/common_range.md``)."""
+    """Return rows of all contestants on one split (see ``plans/common_range.md``)."""
     trial = prepare(task)
     kernels = trial.kernels
     paths = {p: judge(trial, share_path(kernels, p)) for p in (1.0, *EXPONENTS)}
@@ -136,7 +136,7 @@ def common_range(task: Task) -> list[Row]:
     least = 1.0 / len(kernels.y)
     contestants = {
         "kernel mean": mean,
-        **{label(p): cells for p, cells in paths.items()},
+        **{fixed_label(p): cells for p, cells in paths.items()},
         "lp, 40 cells": [paths[p][k] for p in EXPONENTS for k in FOUR],
         "lp, 400 cells": [cell for p in EXPONENTS for cell in paths[p]],
         "p = 1, 4 shares": [paths[1.0][k] for k in FOUR],
@@ -158,7 +158,7 @@ def common_range(task: Task) -> list[Row]:
     parameters=PARAMETERS,
 )
 def matched_sparsity(task: Task) -> list[Row]:
-    """Per exponent: support vectors at given shares outside, and the ends of the range."""
+    """Return for each exponent the support vectors at given shares outside, and its ends."""
     kernels = prepare(task).kernels
     d_mean = distances_to_mean(kernels)
     spread = float(np.ptp(d_mean)) or float(d_mean.mean())

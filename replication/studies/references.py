@@ -18,45 +18,45 @@ from lpsvdd.kernels import rbf_gamma
 from replication.methods import METHODS, ScoredCell, grid
 from replication.methods.paths import kpca_path
 from replication.protocol import Task, split, trial_seed
-from replication.store import Row
+from replication.runner import Row
 from replication.studies.study import VariantTask, shared_place_rows, study, variants
 from replication.trial import Trial, judge, load_split_data, prepare, prepare_rows
 
-NEIGHBOURS = (1, 2, 3, 5, 10, 20)
-WIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0)
+REFERENCE_NEIGHBOURS = (1, 2, 3, 5, 10, 20)
+REFERENCE_WIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0)
 """Multiples of the width that the protocol gives to every method."""
-SHARES = (0.01, 0.1, 0.3, 0.6, 0.9)
+REFERENCE_SHARES = (0.01, 0.1, 0.3, 0.6, 0.9)
 WITH_CONSTANTS = ("D3", "D16", "D20")
 """Sets with a column that is constant among the training targets of some split.
 
 D2 has one too, in few splits; it has missing values besides, and is left out.
 """
 PREPARATIONS = ("left alone", "divided by rounding noise")
-CONTESTANTS = ("kernel mean", "KPCA", "l1-SVDD", "l2-SVDD", "lp-SVDD")
+COMPARED_METHODS = ("kernel mean", "KPCA", "l1-SVDD", "l2-SVDD", "lp-SVDD")
 
 
 def neighbour_cells(trial: Trial) -> list[ScoredCell]:
-    """Minus the distance to the k-th nearest training row."""
+    """Return minus the distance to the k-th nearest training row."""
     distances = np.sort(cdist(trial.kernels.X_eval, trial.kernels.X), axis=1)
-    known = [k for k in NEIGHBOURS if k <= distances.shape[1]]
+    known = [k for k in REFERENCE_NEIGHBOURS if k <= distances.shape[1]]
     return [ScoredCell({"k": k}, -distances[:, k - 1]) for k in known]
 
 
 def parzen_cells(trial: Trial) -> list[ScoredCell]:
-    """Kernel densities, the kernel mean among them, by width."""
+    """Return kernel densities, the kernel mean among them, by width."""
     squared = cdist(trial.kernels.X_eval, trial.kernels.X, "sqeuclidean")
     return [
         ScoredCell(
             {"width": factor}, np.exp(-rbf_gamma(factor * trial.width) * squared).mean(axis=1)
         )
-        for factor in WIDTHS
+        for factor in REFERENCE_WIDTHS
     ]
 
 
 def machine_cells(trial: Trial) -> list[ScoredCell]:
-    """`OneClassSVM` by width and share."""
+    """Return cells of `OneClassSVM` by width and share."""
     kernels, cells = trial.kernels, []
-    for params in grid(width=WIDTHS, nu=SHARES):
+    for params in grid(width=REFERENCE_WIDTHS, nu=REFERENCE_SHARES):
         gamma = rbf_gamma(params["width"] * trial.width)
         machine = OneClassSVM(nu=params["nu"], gamma=gamma).fit(kernels.X)
         cells.append(ScoredCell(params, machine.score_samples(kernels.X_eval)))
@@ -66,10 +66,10 @@ def machine_cells(trial: Trial) -> list[ScoredCell]:
 @study(
     "What do reference methods reach that are chosen by the same rule as the paper's?",
     trials=20,
-    parameters={"k": NEIGHBOURS, "widths": WIDTHS, "shares": SHARES},
+    parameters={"k": REFERENCE_NEIGHBOURS, "widths": REFERENCE_WIDTHS, "shares": REFERENCE_SHARES},
 )
 def references(task: Task) -> list[Row]:
-    """One row a reference on one split of the first table."""
+    """Return one row a reference on one split of the first table."""
     trial = prepare(task)
     components = METHODS["pure", "KPCA"].grid
     cells = {
@@ -86,7 +86,7 @@ def references(task: Task) -> list[Row]:
 
 
 def naively_standardised(train: np.ndarray, X: np.ndarray) -> np.ndarray:
-    """(X - mean)/deviation of the training rows, then unit length, a deviation of 0 left alone.
+    """Return (X - mean)/deviation at unit length, a deviation of 0 left alone.
 
     The mean of equal numbers may miss them by a unit in the last place. The deviation of a constant
     column is then such a unit: its training rows get one value of about 1 in size, and a row with
@@ -98,14 +98,18 @@ def naively_standardised(train: np.ndarray, X: np.ndarray) -> np.ndarray:
 
 
 @study(
-    "What hangs on columns that are constant among the training rows?",
+    "What do columns that are constant among the training rows change?",
     tasks=lambda names, trials: variants(names, trials, of=dict.fromkeys(PREPARATIONS)),
     names=WITH_CONSTANTS,
     trials=10,
-    parameters={"preparations": PREPARATIONS, "contestants": CONTESTANTS, "naive": "all columns"},
+    parameters={
+        "preparations": PREPARATIONS,
+        "contestants": COMPARED_METHODS,
+        "naive": "all columns",
+    },
 )
 def constant_columns(variant: VariantTask) -> list[Row]:
-    """One row a method under one preparation of the constant columns."""
+    """Return one row a method under one preparation of the constant columns."""
     task = variant.task
     data = load_split_data(task.dataset)
     parts = split(data.y, task.dataset, task.trial)
@@ -120,6 +124,6 @@ def constant_columns(variant: VariantTask) -> list[Row]:
         )
     else:
         trial = prepare(task)
-    judged = {n: judge(trial, METHODS["pure", n].run(trial.kernels)) for n in CONTESTANTS}
+    judged = {n: judge(trial, METHODS["pure", n].run(trial.kernels)) for n in COMPARED_METHODS}
     where = {"preparation": variant.variant, "constant": count}
     return [where | row for row in shared_place_rows(task, judged)]

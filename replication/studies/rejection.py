@@ -23,8 +23,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import beta as beta_distribution
-from scipy.stats import ncx2, norm, t
+from scipy.stats import binomtest, ncx2, norm, t
 
 from lpsvdd import LpSVDD
 from lpsvdd.bounds import bound_of, determining_points, rejection_risk
@@ -32,16 +31,14 @@ from lpsvdd.kernels import half_mean_distance, kernel_matrix, rbf_gamma, squared
 from replication import datasets
 from replication.preprocessing import preprocessor
 from replication.protocol import Task
-from replication.store import Row
+from replication.runner import Row
 from replication.studies.study import Named, as_rows, study
 
-MASTER_SEED = 15
+REJECTION_SEED = 15
 BETAS = (0.05, 0.5)
-EXPONENTS = (1.0, 4 / 3, 2.0, 5.0)
-SHARES = (0.1, 0.4)
-FRESH = 10_000
-
-Rows = list[dict[str, Any]]
+RISK_EXPONENTS = (1.0, 4 / 3, 2.0, 5.0)
+NOMINAL_SHARES = (0.1, 0.4)
+FRESH_POINTS = 10_000
 
 
 @dataclass(frozen=True)
@@ -70,7 +67,7 @@ def _centre(model: LpSVDD, X: np.ndarray) -> np.ndarray:
 
 
 def _chi_square(d: int, scale: float = 1.0):
-    """Risk of a ball of the linear kernel for scale * N(0, I) in d dimensions."""
+    """Return the risk of a ball of the linear kernel for scale * N(0, I) in d dimensions."""
 
     def risk(model: LpSVDD, X: np.ndarray) -> float:
         radius_sq, centre = max(model.radius_sq_, 0.0), _centre(model, X)
@@ -80,7 +77,7 @@ def _chi_square(d: int, scale: float = 1.0):
 
 
 def _student(model: LpSVDD, X: np.ndarray) -> float:
-    """Risk of an interval for Student's distribution with 2 degrees of freedom."""
+    """Return the risk of an interval for Student's distribution with 2 degrees of freedom."""
     centre, radius = _centre(model, X)[0], math.sqrt(max(model.radius_sq_, 0.0))
     return float(t.cdf(centre - radius, 2) + t.sf(centre + radius, 2))
 
@@ -90,7 +87,7 @@ def _over_atoms(atoms: np.ndarray, probabilities: np.ndarray):
 
 
 def _lattice() -> tuple[np.ndarray, np.ndarray]:
-    """N(0, I) rounded to integers: atoms in [-8, 8]^2 with their probabilities."""
+    """Return N(0, I) rounded to integers: atoms in [-8, 8]^2 with their probabilities."""
     side = np.arange(-8, 9)
     mass = norm.cdf(side + 0.5) - norm.cdf(side - 0.5)
     atoms = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2).astype(float)
@@ -123,20 +120,20 @@ POPULATIONS = {
 }  # fmt: skip
 
 
-def cost(p: float, nu: float, n: int, slack: float) -> float:
-    """C = 1 / (p nu n s^(p-1))."""
+def cost_of_share(p: float, nu: float, n: int, slack: float) -> float:
+    """Return C = 1 / (p nu n s^(p-1))."""
     return 1.0 / (p * nu * n * slack ** (p - 1.0))
 
 
-def fit(X: np.ndarray, **options: Any) -> LpSVDD:
-    """A fitted ball; that a small C may leave R^2 <= 0 is known here."""
+def fit_ball(X: np.ndarray, **options: Any) -> LpSVDD:
+    """Fit a ball; that a small C may leave R^2 <= 0 is known here."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="radius_sq_")
         return LpSVDD(**options).fit(X)
 
 
 def true_risk(model: LpSVDD, population: Population, Z: np.ndarray | None, Kz=None) -> float:
-    """P(rejected): exact, or the share of the fresh points Z (Kz: their kernel values)."""
+    """Return P(rejected), exact or as the share of the fresh points Z (Kz: their kernel values)."""
     if population.exact is not None:
         return population.exact(model, model.X_fit_)
     if Kz is None:
@@ -146,27 +143,27 @@ def true_risk(model: LpSVDD, population: Population, Z: np.ndarray | None, Kz=No
     return float(np.mean(d > model.radius_sq_))
 
 
-def generator(*key: int) -> np.random.Generator:
-    """A stream of its own for every repetition."""
-    return np.random.default_rng([MASTER_SEED, *key])
+def repetition_stream(*key: int) -> np.random.Generator:
+    """Return a stream of its own for every repetition."""
+    return np.random.default_rng([REJECTION_SEED, *key])
 
 
 # -- 1. coverage ---------------------------------------------------------------------------------
 
 
-def repetition(name: str, n: int, number: int) -> Rows:
-    """One sample: a row for each p and C."""
+def sample_rows(name: str, n: int, number: int) -> list[Row]:
+    """Return the rows of one sample, one for each p and C."""
     population = POPULATIONS[name]
-    rng = generator(1, list(POPULATIONS).index(name), n, number)
+    rng = repetition_stream(1, list(POPULATIONS).index(name), n, number)
     X = population.draw(rng, n)
     Kz = None
     if population.exact is None:
-        Kz = kernel_matrix(population.draw(rng, FRESH), X, **population.kernel)
+        Kz = kernel_matrix(population.draw(rng, FRESH_POINTS), X, **population.kernel)
     rows = []
-    for p in EXPONENTS:
-        for nu in SHARES:
-            C = cost(p, nu, n, population.slack)
-            model = fit(X, p=p, C=C, **population.kernel)
+    for p in RISK_EXPONENTS:
+        for nu in NOMINAL_SHARES:
+            C = cost_of_share(p, nu, n, population.slack)
+            model = fit_ball(X, p=p, C=C, **population.kernel)
             risk = true_risk(model, population, None, Kz)
             points = determining_points(model, density=not population.atoms)
             row = {
@@ -195,7 +192,7 @@ class Samples(Named):
 
 
 def coverage_tasks(names: list[str], trials: int) -> list[Samples]:
-    """One task for each population and size; ``trials`` are repetitions."""
+    """Return one task for each population and size; ``trials`` are repetitions."""
     return [Samples(name, n, trials) for name, one in POPULATIONS.items() for n in one.ns]
 
 
@@ -205,10 +202,10 @@ def coverage_tasks(names: list[str], trials: int) -> list[Samples]:
     tasks=coverage_tasks,
     names=(),
     trials=1000,
-    parameters={"master_seed": MASTER_SEED},
+    parameters={"master_seed": REJECTION_SEED},
 )
 def coverage(task: Samples) -> list[Row]:
-    """One row for each p and C: shares of misses and means over the repetitions.
+    """Return one row for each p and C: shares of misses and means over the repetitions.
 
     ``below_x`` and ``above_x`` are the shares of repetitions with the risk below and above the
     interval for beta = x; ``below_without_ties`` is what the lower end for continuous
@@ -216,12 +213,12 @@ def coverage(task: Samples) -> list[Row]:
     """
     name, n = task.population, task.n
     numbers = range(task.repetitions)
-    rows = pd.DataFrame([row for number in numbers for row in repetition(name, n, number)])
+    rows = pd.DataFrame([row for number in numbers for row in sample_rows(name, n, number)])
     table = rows.groupby(["population", "n", "p", "nu", "C"], sort=False).mean().reset_index()
     return as_rows(
         table.assign(
             atoms=POPULATIONS[name].atoms,
-            fresh=FRESH if POPULATIONS[name].exact is None else 0,
+            fresh=FRESH_POINTS if POPULATIONS[name].exact is None else 0,
             repetitions=task.repetitions,
         )
     )
@@ -229,22 +226,20 @@ def coverage(task: Samples) -> list[Row]:
 
 # -- 2. the twenty data sets ----------------------------------------------------------------------
 
-BETA, MARGINS = BETAS[0], (0.05, 0.1, 0.2, 0.5, 1.0)
+BETA, BOUND_MARGINS = BETAS[0], (0.05, 0.1, 0.2, 0.5, 1.0)
 FALSE_ALARMS = 0.1  # of the conformal threshold
 DATA_SETTINGS = ((1.0, 0.1), (4 / 3, 0.1), (2.0, 0.1))
-MOST, ASIDE, SLACK, LEVEL = 500, 0.2, 0.03, 0.99
+MOST, ASIDE, SLACK, TEST_LEVEL = 500, 0.2, 0.03, 0.99
 DATA_PARAMETERS = {
-    "settings": DATA_SETTINGS, "most": MOST, "aside": ASIDE, "slack": SLACK, "level": LEVEL,
-    "beta": BETA, "master_seed": MASTER_SEED, "false_alarms": FALSE_ALARMS,
+    "settings": DATA_SETTINGS, "most": MOST, "aside": ASIDE, "slack": SLACK, "level": TEST_LEVEL,
+    "beta": BETA, "master_seed": REJECTION_SEED, "false_alarms": FALSE_ALARMS,
     "lower_end": "strictly outside, 1e-13",
 }  # fmt: skip
 
 
 def clopper_pearson(k: int, n: int, level: float) -> tuple[float, float]:
-    """Two-sided interval for a probability seen k times in n independent trials."""
-    tail = (1.0 - level) / 2.0
-    low = beta_distribution.ppf(tail, k, n - k + 1) if k else 0.0
-    high = beta_distribution.isf(tail, k + 1, n - k) if k < n else 1.0
+    """Return the exact two-sided interval for a probability seen k times in n trials."""
+    low, high = binomtest(k, n).proportion_ci(level, method="exact")
     return float(low), float(high)
 
 
@@ -255,14 +250,14 @@ def clopper_pearson(k: int, n: int, level: float) -> tuple[float, float]:
     parameters=DATA_PARAMETERS,
 )
 def datasets_job(task: Task) -> list[Row]:
-    """One random half of the targets trains, the other measures the rejection rate.
+    """Train on one random half of the targets, measure the rejection rate on the other.
 
     ``preparation`` is learnt from the part "aside", which stays in training and is not counted,
     or from "all" training points, as it is commonly done. The columns with ``half_`` are about a
     ball of half of the training points: the Clopper-Pearson interval from the others, and the test
     points it rejects; ``conformal_rejected`` are those beyond its conformal threshold.
     """
-    rng = generator(4, int(task.dataset[1:]), task.trial)
+    rng = repetition_stream(4, int(task.dataset[1:]), task.trial)
     data = datasets.load(task.dataset)
     targets = rng.permutation(np.flatnonzero(data.y == 1))
     train, test = np.split(targets, [min(MOST, len(targets) // 2)])
@@ -274,21 +269,21 @@ def datasets_job(task: Task) -> list[Row]:
         gamma = rbf_gamma(half_mean_distance(X[: len(used)]))
         counted = np.arange(len(train)) >= len(aside) if preparation == "aside" else None
         for p, nu in DATA_SETTINGS:
-            C = cost(p, nu, len(train), SLACK)
-            model = fit(X, p=p, C=C, gamma=gamma)
+            C = cost_of_share(p, nu, len(train), SLACK)
+            model = fit_ball(X, p=p, C=C, gamma=gamma)
             points = determining_points(model, counted=counted)
             low, high = points.risk(BETA)
             rejected = int((model.predict(Z) < 0).sum())
-            test_low, test_high = clopper_pearson(rejected, len(test), LEVEL)
+            test_low, test_high = clopper_pearson(rejected, len(test), TEST_LEVEL)
             half = len(train) // 2  # holds all that is aside
-            part = fit(X[:half], p=p, C=C, gamma=gamma)
+            part = fit_ball(X[:half], p=p, C=C, gamma=gamma)
             held = int((part.predict(X[half:]) < 0).sum())
             half_low, half_high = clopper_pearson(held, len(train) - half, 1 - BETA)
             half_rejected = int((part.predict(Z) < 0).sum())
             part.rethreshold(X[half:], false_alarm_rate=FALSE_ALARMS)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                corrected = bound_of(model, margin=MARGINS, delta=BETA, event="error").total
+                corrected = bound_of(model, margin=BOUND_MARGINS, delta=BETA, event="error").total
             rows.append({
                 "dataset": task.dataset, "trial": task.trial, "preparation": preparation,
                 "p": p, "C": C, "n_train": len(train), "n": points.n, "k": points.high,

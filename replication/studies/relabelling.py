@@ -19,28 +19,34 @@ from scipy.stats import rankdata
 from lpsvdd.solver import solve_path
 from replication.methods.paths import centre_cell
 from replication.paper import COSTS, EXPONENTS
-from replication.protocol import Options, resolved
-from replication.store import Row
+from replication.protocol import Options, drop_fine_digits
+from replication.runner import Row
 from replication.studies.study import FRESH, VariantTask, paper_path, study, variants
 from replication.trial import Trial, judge, prepare
 
-STEPS = 60
+NU_STEPS = 60
 CONTROL = (4.5, 15.5, 30.5, 45.5)
-WIDTHS = (0.5, 1.0, 2.0)
-PARAMETERS = {"p": EXPONENTS, "c": COSTS, "steps": STEPS, "control": CONTROL, "widths": WIDTHS}
+WIDTH_FACTORS = (0.5, 1.0, 2.0)
+RELABELLING = {
+    "p": EXPONENTS,
+    "c": COSTS,
+    "steps": NU_STEPS,
+    "control": CONTROL,
+    "widths": WIDTH_FACTORS,
+}
 
 
 def _normal_ranks(trial: Trial, cells) -> tuple[np.ndarray, np.ndarray]:
-    """Centred unit rank vectors of the test rows, one row per cell, and test AUCs."""
+    """Return centred unit rank vectors of the test rows, one row per cell, and test AUCs."""
     m = len(trial.y_validation)
-    ranks = np.array([rankdata(resolved(c.scores, c.resolution)[m:]) for c in cells])
+    ranks = np.array([rankdata(drop_fine_digits(c.scores, c.resolution)[m:]) for c in cells])
     ranks -= ranks.mean(axis=1, keepdims=True)
     norms = np.linalg.norm(ranks, axis=1, keepdims=True)
     return ranks / np.where(norms > 0, norms, 1.0), np.array([c.auc for c in judge(trial, cells)])
 
 
-def summarise(rows: pd.DataFrame) -> pd.DataFrame:
-    """Over the splits: median and least correlation, median nu, mean and mean absolute AUC left."""
+def summarise_cells(rows: pd.DataFrame) -> pd.DataFrame:
+    """Summarise the splits: median and least correlation, median nu, mean and absolute AUC left."""
     rows = rows.assign(size=rows["left"].abs())
     grouped = rows.groupby(["dataset", "width", "p", "c"], sort=False)
     table = grouped.agg(
@@ -57,14 +63,14 @@ def summarise(rows: pd.DataFrame) -> pd.DataFrame:
 @study(
     "Is there an l1 model that ranks as (p, c) does?",
     tasks=partial(
-        variants, of={f"width {w:g}": Options(width_factor=w) for w in WIDTHS}, first=FRESH
+        variants, of={f"width {w:g}": Options(width_factor=w) for w in WIDTH_FACTORS}, first=FRESH
     ),
     trials=6,
-    parameters=PARAMETERS,
-    finish=summarise,
+    parameters=RELABELLING,
+    finish=summarise_cells,
 )
 def relabelling(variant: VariantTask) -> list[Row]:
-    """Rows (p, c): the best rank correlation over nu, that nu, and the AUC left over."""
+    """Return rows (p, c): the best rank correlation over nu, that nu, and the AUC left over."""
     trial = prepare(variant.task, variant.options)
     kernels = trial.kernels
     n = len(kernels.y)
@@ -76,8 +82,8 @@ def relabelling(variant: VariantTask) -> list[Row]:
             for found in solve_path(kernels.K, ps=[1.0], cs=cs)
         ]
 
-    nus = np.array([0, *range(1, STEPS + 1)]) / STEPS
-    between = np.array(CONTROL) / STEPS
+    nus = np.array([0, *range(1, NU_STEPS + 1)]) / NU_STEPS
+    between = np.array(CONTROL) / NU_STEPS
     cells = [*paper_path(kernels), *l1(between)]
     keys = [(c.params["p"], c.params["c"]) for c in cells[: len(cells) - len(between)]]
     keys += [(1.0, nu) for nu in between]
@@ -85,19 +91,14 @@ def relabelling(variant: VariantTask) -> list[Row]:
     own, own_auc = _normal_ranks(trial, cells)
     likeness = own @ family.T
     best = likeness.argmax(axis=1)
-    head = {
-        "dataset": variant.task.dataset,
-        "trial": variant.task.trial,
-        "width": variant.options.width_factor,
-    }
+    head = {"dataset": variant.task.dataset, "trial": variant.task.trial}
+    head |= {"width": variant.options.width_factor}
     return [
-        head
-        | {
-            "p": round(p, 4),
-            "c": round(float(c), 4),
+        head | {
+            "p": round(p, 4), "c": round(float(c), 4),
             "correlation": round(float(likeness[i, best[i]]), 5),
             "nu": round(float(nus[best[i]]), 4),
             "left": round(float(own_auc[i] - family_auc[best[i]]), 4),
         }
         for i, (p, c) in enumerate(keys)
-    ]
+    ]  # fmt: skip

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -21,14 +21,13 @@ import numpy as np
 import pandas as pd
 
 from lpsvdd.solver import Solution, solve_path
-from replication.experiment import all_datasets, make_tasks
+from replication.experiment import Study, splits
 from replication.methods import ScoredCell, SplitKernels
 from replication.methods.paths import centre_cell
-from replication.paper import COSTS, EXPONENTS, TRIALS
-from replication.protocol import COMPUTATION_VERSION, DEFAULTS, Options, Task
-from replication.runner import HasKey
-from replication.store import Row
-from replication.trial import JudgedCell, chosen, outcome, tied
+from replication.paper import COSTS, EXPONENTS
+from replication.protocol import DEFAULTS, Options, Task
+from replication.runner import Row
+from replication.trial import JudgedCell, chosen, outcome_row, tied_cells
 
 GRID = {"p": EXPONENTS, "c": COSTS}
 """Parameters of a study on the paper's grid."""
@@ -36,13 +35,6 @@ GRID = {"p": EXPONENTS, "c": COSTS}
 
 FRESH = 10
 """Number of the first split that the first tables did not use."""
-
-
-def splits(
-    names: list[str], trials: int, *, settings: Sequence[str] = ("pure",), first: int = 0
-) -> list[Task]:
-    """Splits of every data set, from the number ``first`` on."""
-    return [t for s in settings for t in make_tasks(s, names, range(first, first + trials))]
 
 
 class Named:
@@ -79,37 +71,6 @@ def variants(
     ]
 
 
-def _unchanged(rows: pd.DataFrame) -> pd.DataFrame:
-    return rows
-
-
-@dataclass(frozen=True)
-class Study:
-    """One question, the job that answers it on one task, and the size of the experiment.
-
-    ``parameters`` holds, beside the job's code, what decides the numbers; ``finish`` turns the
-    rows of all tasks into the table that is kept.
-    """
-
-    name: str
-    question: str
-    job: Callable[[Any], list[Row]]
-    tasks: Callable[[list[str], int], Sequence[HasKey]] = splits
-    names: tuple[str, ...] = tuple(all_datasets())
-    trials: int = TRIALS
-    parameters: dict[str, Any] = field(default_factory=dict)
-    finish: Callable[[pd.DataFrame], pd.DataFrame] = _unchanged
-
-    def signature(self) -> dict[str, Any]:
-        """Whatever decides the numbers, whichever data sets are run."""
-        return {
-            "computation": COMPUTATION_VERSION,
-            "study": self.name,
-            "trials": self.trials,
-            "parameters": self.parameters,
-        }
-
-
 STUDIES: dict[str, Study] = {}
 
 
@@ -132,7 +93,7 @@ class WholeTable(NamedTuple):
     key: str = "all"
 
 
-def _whole(names: list[str], trials: int) -> list[WholeTable]:
+def _whole_tables(names: list[str], trials: int) -> list[WholeTable]:
     return [WholeTable()]
 
 
@@ -149,7 +110,7 @@ def simulation(question: str, *, name: str, **parameters: Any) -> Callable:
     """Register a function that makes a whole table without any data set."""
 
     def register(make: Callable[[], pd.DataFrame]) -> Callable[[], pd.DataFrame]:
-        options = {"tasks": _whole, "names": (), "trials": 1, "parameters": parameters}
+        options = {"tasks": _whole_tables, "names": (), "trials": 1, "parameters": parameters}
         study(question, name=name, **options)(partial(_all_rows, make=make))
         return make
 
@@ -183,7 +144,8 @@ def mean_cell(kernels: SplitKernels) -> ScoredCell:
 def contestant_rows(task: Task, contestants: Mapping[str, Sequence[JudgedCell]]) -> list[Row]:
     """One row per contestant: the cell that validation chooses from its judged ones."""
     return [
-        {"dataset": task.dataset, "trial": task.trial, "contestant": name} | outcome(chosen(cells))
+        {"dataset": task.dataset, "trial": task.trial, "contestant": name}
+        | outcome_row(chosen(cells))
         for name, cells in contestants.items()
     ]
 
@@ -196,7 +158,7 @@ def shared_place_rows(task: Task, contestants: Mapping[str, Sequence[JudgedCell]
     """
     rows = []
     for name, cells in contestants.items():
-        aucs = [cell.auc for cell in tied(cells) if cell.auc is not None]
+        aucs = [cell.auc for cell in tied_cells(cells) if cell.auc is not None]
         ends = {"auc_first": aucs[0], "auc_last": aucs[-1]} if aucs else {}
         found = {"auc": float(np.mean(aucs)) if aucs else None} | ends
         where = {"dataset": task.dataset, "trial": task.trial, "contestant": name}

@@ -28,25 +28,25 @@ from lpsvdd import ConformalDetector, LpSVDD, LpSVDDCV
 from lpsvdd.kernels import kernel_matrix, resolve_gamma
 from lpsvdd.selection import CRITERIA, KINDS, Fold
 from lpsvdd.selection._folds import FoldModel, likelihood
-from lpsvdd.selection._folds import auc as share_above
-from lpsvdd.selection._search import WIDTHS
+from lpsvdd.selection._folds import ranking_auc as share_above
+from lpsvdd.selection._search import WIDTH_MULTIPLES
 from replication import table_sets
 from replication.baselines import KernelMean
 from replication.preprocessing import shared_rows
 from replication.protocol import auc, trial_seed
+from replication.runner import Row
 from replication.share import solve_share
-from replication.store import Row
 from replication.studies.study import Named, study
 
 SEED = 25
 MOST_TRAIN, MOST_TEST = 300, 500
-EXPONENTS, SHARES = (1.0, 1.2, 2.0, 5.0, 20.0), (0.05, 0.1, 0.3)
+TABLE_EXPONENTS, TABLE_SHARES = (1.0, 1.2, 2.0, 5.0, 20.0), (0.05, 0.1, 0.3)
 RULES = ("quarter-mean-distance", "scale")
-NEIGHBOURS, SHARE = (1, 2, 3, 5, 10, 20), 0.1
+NEIGHBOURS, TABLE_SHARE = (1, 2, 3, 5, 10, 20), 0.1
 CRITERION = CRITERIA["artificial-outliers"]
-LEVELS = (0.05, 0.1)
+WANTED_RATES = (0.05, 0.1)
 DESIGN, JUDGED = table_sets.names("design"), table_sets.names("judged")
-SIZES = {"seed": SEED, "most_train": MOST_TRAIN, "most_test": MOST_TEST}
+TABLE_SIZES = {"seed": SEED, "most_train": MOST_TRAIN, "most_test": MOST_TEST}
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class TableTask(Named):
 
 
 @dataclass(frozen=True)
-class Split:
+class TableSplit:
     """Standardised rows of a draw; ``y`` is +1 for the normal test rows and -1 for anomalies."""
 
     train: np.ndarray
@@ -66,15 +66,15 @@ class Split:
     y: np.ndarray
 
 
-def tasks(names: list[str], trials: int) -> list[TableTask]:
-    """Every draw of every table."""
-    table_sets.folder()  # a folder that is not there shows before anything is computed
+def table_tasks(names: list[str], trials: int) -> list[TableTask]:
+    """Return every draw of every table."""
+    table_sets.tables_folder()  # a folder that is not there shows before anything is computed
     return [TableTask(name, trial) for trial in range(trials) for name in names]
 
 
-def draw(task: TableTask) -> Split:
-    """The rows of a task, normal rows first."""
-    train, test, anomaly = table_sets.load(task.dataset)
+def draw(task: TableTask) -> TableSplit:
+    """Return the rows of a task, normal rows first."""
+    train, test, anomaly = table_sets.load_table(task.dataset)
     rng = np.random.default_rng([SEED, trial_seed(task.dataset, task.trial)])
     X = rng.permutation(np.unique(train, axis=0))[:MOST_TRAIN]
     new = ~shared_rows(train, test)
@@ -84,24 +84,24 @@ def draw(task: TableTask) -> Split:
     return standardised(X, np.vstack(parts), y)
 
 
-def as_they_come(task: TableTask) -> tuple[Split, np.ndarray]:
-    """The rows of a task for rates, copies and all, and which test rows are anomalies."""
-    train, test, anomaly = table_sets.load(task.dataset)
+def as_they_come(task: TableTask) -> tuple[TableSplit, np.ndarray]:
+    """Return the rows of a task for rates, copies and all, and which test rows are anomalies."""
+    train, test, anomaly = table_sets.load_table(task.dataset)
     rng = np.random.default_rng([SEED, trial_seed(task.dataset, task.trial)])
     X = rng.permutation(train)[:MOST_TRAIN]
     return standardised(X, test, np.where(anomaly, -1, 1)), anomaly
 
 
-def standardised(X: np.ndarray, test: np.ndarray, y: np.ndarray) -> Split:
-    """Rows in units of the training rows' deviations."""
+def standardised(X: np.ndarray, test: np.ndarray, y: np.ndarray) -> TableSplit:
+    """Return rows in units of the training rows' deviations."""
     deviation = X.std(axis=0)
     scale = np.where(deviation > 1e-9 * np.abs(X).max(axis=0), deviation, 1.0)
-    return Split((X - X.mean(axis=0)) / scale, (test - X.mean(axis=0)) / scale, y)
+    return TableSplit((X - X.mean(axis=0)) / scale, (test - X.mean(axis=0)) / scale, y)
 
 
-def properties(task: TableTask, data: Split) -> Row:
-    """What a table is like, for the question when something pays."""
-    train = table_sets.load(task.dataset)[0]
+def properties(task: TableTask, data: TableSplit) -> Row:
+    """Describe a table, for the question when a choice pays."""
+    train = table_sets.load_table(task.dataset)[0]
     X, low, high = data.train, data.train.min(axis=0), data.train.max(axis=0)
     beyond = ((data.test < low) | (data.test > high)).any(axis=1)
     return {
@@ -113,8 +113,8 @@ def properties(task: TableTask, data: Split) -> Row:
     }  # fmt: skip
 
 
-def fitted(detector: Any, X: np.ndarray) -> tuple[Any, float]:
-    """The detector after its fit, and the processor seconds it took."""
+def timed_fit(detector: Any, X: np.ndarray) -> tuple[Any, float]:
+    """Return the detector after its fit, and the processor seconds it took."""
     start = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -123,30 +123,30 @@ def fitted(detector: Any, X: np.ndarray) -> tuple[Any, float]:
 
 
 def halves(y: np.ndarray) -> list[np.ndarray]:
-    """Two halves of the test rows, each with both kinds."""
+    """Return two halves of the test rows, each with both kinds."""
     place = np.concatenate([np.arange((y > 0).sum()), np.arange((y < 0).sum())])
     return [place % 2 == k for k in (0, 1)]
 
 
-def aucs(scores: np.ndarray, y: np.ndarray) -> Row:
-    """AUC of all test rows, and of each half."""
+def aucs_of_parts(scores: np.ndarray, y: np.ndarray) -> Row:
+    """Return AUC of all test rows, and of each half."""
     parts = [auc(scores[half], y[half]) for half in halves(y)]
     return dict(zip(("auc", "first", "second"), np.round([auc(scores, y), *parts], 3), strict=True))
 
 
-class Neighbours:
+class NeighbourDistance:
     """Minus the distance to the k-th nearest training row."""
 
     def __init__(self, k: int) -> None:
         self.k = k
 
-    def fit(self, X: np.ndarray) -> Neighbours:
+    def fit(self, X: np.ndarray) -> NeighbourDistance:
         """Remember the rows."""
         self.index_ = NearestNeighbors(n_neighbors=min(self.k, len(X))).fit(X)
         return self
 
     def score_samples(self, X: np.ndarray) -> np.ndarray:
-        """High for rows in company."""
+        """Return scores that are high for rows with near neighbours."""
         return -self.index_.kneighbors(X)[0][:, -1]
 
 
@@ -166,7 +166,7 @@ class Ecod:
         return self
 
     def score_samples(self, X: np.ndarray) -> np.ndarray:
-        """Minus the sum over the columns."""
+        """Return minus the sum over the columns."""
         n, total = len(self.columns_), np.zeros(len(X))
         for column, side, x in zip(self.columns_.T, self.side_, X.T, strict=True):
             left = -np.log((1 + np.searchsorted(column, x, "right")) / (n + 1))
@@ -181,22 +181,22 @@ class Ecod:
 
 @study(
     "What is p worth at the same width and share?",
-    tasks=tasks, names=DESIGN + JUDGED, trials=1,
-    parameters=SIZES | {"p": EXPONENTS, "shares": SHARES, "rules": RULES},
+    tasks=table_tasks, names=DESIGN + JUDGED, trials=1,
+    parameters=TABLE_SIZES | {"p": TABLE_EXPONENTS, "shares": TABLE_SHARES, "rules": RULES},
 )  # fmt: skip
 def tables_exponents(task: TableTask) -> list[Row]:
-    """One row a width and share: AUC of every p and the kernel mean, correlation with p = 2."""
+    """Return one row a width and share: AUC of every p and of the mean, correlation with p = 2."""
     data = draw(task)
-    chosen = fitted(LpSVDDCV(random_state=task.trial), data.train)[0].best_params_["gamma"]
+    chosen = timed_fit(LpSVDDCV(random_state=task.trial), data.train)[0].best_params_["gamma"]
     widths = {rule: resolve_gamma(rule, data.train) for rule in RULES} | {"chosen": chosen}
     head, rows = properties(task, data), []
     for width, gamma in widths.items():
         K, Kz = (kernel_matrix(rows, data.train, gamma=gamma) for rows in (data.train, data.test))
         mean = KernelMean(gamma=gamma).fit(data.train).score_samples(data.test)
-        for share in SHARES:
-            balls = {f"{p:g}": solve_share(K, p=p, nu=share).solution for p in EXPONENTS}
+        for share in TABLE_SHARES:
+            balls = {f"{p:g}": solve_share(K, p=p, nu=share).solution for p in TABLE_EXPONENTS}
             scores = {name: Kz @ ball.centre for name, ball in balls.items()} | {"mean": mean}
-            found = {name: aucs(one, data.y) for name, one in scores.items()}
+            found = {name: aucs_of_parts(one, data.y) for name, one in scores.items()}
             ranks = {name: rankdata(one) for name, one in scores.items()}
             row = head | {"width": width, "share": share, "gain": label_gain(found)}
             row |= {f"auc_{name}": one["auc"] for name, one in found.items()}
@@ -210,7 +210,7 @@ def tables_exponents(task: TableTask) -> list[Row]:
 
 
 def label_gain(found: Mapping[str, Row]) -> float:
-    """The exponent that one half of the test rows chooses minus p = 2, judged on the other half."""
+    """Return what the exponent that half of the test rows chooses gains over p = 2 on the rest."""
     some = {name: one for name, one in found.items() if name != "mean"}
     gains = []
     for ask, judge in (("first", "second"), ("second", "first")):
@@ -222,9 +222,9 @@ def label_gain(found: Mapping[str, Row]) -> float:
 # -- question 2: the choice of width ---------------------------------------------------------------
 
 
-def searched(X: np.ndarray, seed: int) -> tuple[LpSVDDCV, list[Fold], float]:
-    """`LpSVDDCV` after its fit, its folds, and its seconds without our notes."""
-    search, seconds = fitted(LpSVDDCV(random_state=seed), X)
+def searched_width(X: np.ndarray, seed: int) -> tuple[LpSVDDCV, list[Fold], float]:
+    """Return `LpSVDDCV` after its fit, its folds, and its seconds without our notes."""
+    search, seconds = timed_fit(LpSVDDCV(random_state=seed), X)
     again, folds = LpSVDDCV(random_state=seed, gammas=[1.0]), {}
 
     def note(fold: Fold, model: Any, held_out: np.ndarray) -> float:
@@ -236,8 +236,8 @@ def searched(X: np.ndarray, seed: int) -> tuple[LpSVDDCV, list[Fold], float]:
 
 
 def kinds_of(fold: Fold, gamma: float) -> tuple[list[float], float]:
-    """AUC of the held-out rows against each kind of artificial outliers, and the likelihood."""
-    model = FoldModel(nu=SHARE, gamma=gamma, tol=1e-6).fit_fold(fold)
+    """Return the held-out rows' AUC against each kind of artificial outliers, and likelihood."""
+    model = FoldModel(nu=TABLE_SHARE, gamma=gamma, tol=1e-6).fit_fold(fold)
     normal = model.score_samples(fold.held_out)
     parts = np.split(model.score_samples(fold.all_outliers), len(fold.outliers))
     return [share_above(normal, part) for part in parts], likelihood(fold, model, fold.held_out)
@@ -245,29 +245,29 @@ def kinds_of(fold: Fold, gamma: float) -> tuple[list[float], float]:
 
 @study(
     "Is the choice of width worth its time, and when does it cost?",
-    tasks=tasks, names=DESIGN + JUDGED, trials=1,
-    parameters=SIZES | {"k": NEIGHBOURS, "widths": WIDTHS, "nu": SHARE},
+    tasks=table_tasks, names=DESIGN + JUDGED, trials=1,
+    parameters=TABLE_SIZES | {"k": NEIGHBOURS, "widths": WIDTH_MULTIPLES, "nu": TABLE_SHARE},
 )  # fmt: skip
 def tables_contest(task: TableTask) -> list[Row]:
-    """One row a detector; those of LpSVDD at a width have the criteria of that width too.
+    """Return one row a detector; those of LpSVDD at a width have the criteria of that width too.
 
     ``evidence`` is the criterion minus that of the default width, over its standard error.
     """
     data = draw(task)
     X, head = data.train, properties(task, data)
-    search, folds, seconds = searched(X, task.trial)
+    search, folds, seconds = searched_width(X, task.trial)
     gammas = [one["gamma"] for one in search.cv_results_["params"]]
     rows: list[Row] = []
 
     def add(name: str, detector: Any, spent: float | None, **further: Any) -> None:
-        found = aucs(detector.score_samples(data.test), data.y)
+        found = aucs_of_parts(detector.score_samples(data.test), data.y)
         rows.append(head | {"method": name, "seconds": spent} | found | further)
 
     add("LpSVDDCV", search, seconds)
     default = LpSVDD()
-    spent = fitted(default, X)[1]
+    spent = timed_fit(default, X)[1]
     own = [kinds_of(fold, default.gamma_) for fold in folds]
-    for width, gamma in [("default", default.gamma_), *zip(WIDTHS, gammas, strict=True)]:
+    for width, gamma in [("default", default.gamma_), *zip(WIDTH_MULTIPLES, gammas, strict=True)]:
         found = own if width == "default" else [kinds_of(fold, gamma) for fold in folds]
         values = np.array([kinds for kinds, _ in found])
         more = (values - np.array([kinds for kinds, _ in own])).ravel()
@@ -281,19 +281,19 @@ def tables_contest(task: TableTask) -> list[Row]:
         if width == "default":
             add("LpSVDD()", default, spent, width="default", **criteria)
         else:
-            model = LpSVDD(nu=SHARE, gamma=gamma)
-            add(f"width {width:g}", model, fitted(model, X)[1], width=f"{width:g}", **criteria)
-    for name, (make, values) in families(gammas).items():
+            model = LpSVDD(nu=TABLE_SHARE, gamma=gamma)
+            add(f"width {width:g}", model, timed_fit(model, X)[1], width=f"{width:g}", **criteria)
+    for name, (make, values) in tuned_families(gammas).items():
         start = time.process_time()
-        made = make(best(make, values, folds)).fit(X)
+        made = make(best_by_criterion(make, values, folds)).fit(X)
         add(name, made, round(time.process_time() - start, 4))
-    for name, detector in defaults(task.trial).items():
-        add(name, *fitted(detector, X))
+    for name, detector in default_detectors(task.trial).items():
+        add(name, *timed_fit(detector, X))
     return rows
 
 
-def best(make: Callable[[Any], Any], values: Iterable[Any], folds: list[Fold]) -> Any:
-    """The value with the largest mean criterion over the folds; the first one among equals."""
+def best_by_criterion(make: Callable[[Any], Any], values: Iterable[Any], folds: list[Fold]) -> Any:
+    """Return the value with the largest mean criterion over the folds, the first if they tie."""
 
     def mean(value: Any) -> float:
         found = [CRITERION(fold, make(value).fit(fold.X), fold.held_out) for fold in folds]
@@ -302,20 +302,23 @@ def best(make: Callable[[Any], Any], values: Iterable[Any], folds: list[Fold]) -
     return max(values, key=mean)
 
 
-def families(gammas: list[float]) -> dict[str, tuple[Callable[[Any], Any], Any]]:
-    """Detectors that choose by the criterion of `LpSVDDCV`, and what they choose among."""
+def tuned_families(gammas: list[float]) -> dict[str, tuple[Callable[[Any], Any], Any]]:
+    """Return detectors that choose by the criterion of `LpSVDDCV`, and what they choose among."""
     return {
-        "nearest neighbours, k chosen": (Neighbours, NEIGHBOURS),
+        "nearest neighbours, k chosen": (NeighbourDistance, NEIGHBOURS),
         "Parzen, width chosen": (lambda gamma: KernelMean(gamma=gamma), gammas),
-        "OneClassSVM, width chosen": (lambda gamma: OneClassSVM(nu=SHARE, gamma=gamma), gammas),
+        "OneClassSVM, width chosen": (
+            lambda gamma: OneClassSVM(nu=TABLE_SHARE, gamma=gamma),
+            gammas,
+        ),
     }
 
 
-def defaults(seed: int) -> dict[str, Any]:
-    """Detectors as they come."""
+def default_detectors(seed: int) -> dict[str, Any]:
+    """Return detectors as they come."""
     return {
-        "1 nearest neighbour": Neighbours(1),
-        "5 nearest neighbours": Neighbours(5),
+        "1 nearest neighbour": NeighbourDistance(1),
+        "5 nearest neighbours": NeighbourDistance(5),
         "Parzen, Scott's width": KernelDensity(bandwidth="scott"),
         "OneClassSVM()": OneClassSVM(),
         "local outlier factor": LocalOutlierFactor(novelty=True),
@@ -329,31 +332,31 @@ def defaults(seed: int) -> dict[str, Any]:
 
 @study(
     "What share of new normal rows is rejected where 5 or 10 per cent are wanted?",
-    tasks=tasks, names=DESIGN + JUDGED, trials=1,
-    parameters=SIZES | {"levels": LEVELS},
+    tasks=table_tasks, names=DESIGN + JUDGED, trials=1,
+    parameters=TABLE_SIZES | {"levels": WANTED_RATES},
 )  # fmt: skip
 def tables_rates(task: TableTask) -> list[Row]:
-    """One row a method and level: per cent of normal rows rejected, and of anomalies found.
+    """Return one row a method and level: per cent of normal rows rejected, and of anomalies found.
 
     Rows are drawn as they come: without copies in training, new rows would be rarer than old ones.
     """
     data, anomaly = as_they_come(task)
-    search = fitted(LpSVDDCV(random_state=task.trial), data.train)[0]
+    search = timed_fit(LpSVDDCV(random_state=task.trial), data.train)[0]
     gamma = search.best_params_["gamma"]
     conformal = {
-        f"{method} conformal": fitted(
+        f"{method} conformal": timed_fit(
             ConformalDetector(LpSVDD(), method=method, random_state=task.trial), data.train
         )[0].p_values(data.test)
         for method in ("split", "cross")
     }
-    forest = fitted(IsolationForest(random_state=task.trial), data.train)[0]
-    factor = fitted(LocalOutlierFactor(novelty=True), data.train)[0]
+    forest = timed_fit(IsolationForest(random_state=task.trial), data.train)[0]
+    factor = timed_fit(LocalOutlierFactor(novelty=True), data.train)[0]
     own = {  # scikit-learn's threshold: a percentile of the training rows' own scores
         "isolation forest": (forest.score_samples(data.train), forest.score_samples(data.test)),
         "local outlier factor": (factor.negative_outlier_factor_, factor.score_samples(data.test)),
     }
     rows = []
-    for level in LEVELS:
+    for level in WANTED_RATES:
         models = {
             "LpSVDD": LpSVDD(nu=level),
             "LpSVDD, the ball's surface": LpSVDD(nu=level, surface="ball"),
@@ -361,7 +364,8 @@ def tables_rates(task: TableTask) -> list[Row]:
             "OneClassSVM": OneClassSVM(nu=level),
         }
         rejected = {
-            name: fitted(one, data.train)[0].predict(data.test) < 0 for name, one in models.items()
+            name: timed_fit(one, data.train)[0].predict(data.test) < 0
+            for name, one in models.items()
         }
         rejected |= {name: values <= level + 1e-9 for name, values in conformal.items()}
         rejected |= {

@@ -37,24 +37,24 @@ from replication.methods import SplitKernels
 from replication.methods.paths import centre_cell
 from replication.paper import COSTS, EXPONENTS
 from replication.protocol import Task
-from replication.store import Row
+from replication.runner import Row
 from replication.studies.study import FRESH, is_feasible, splits, study
 from replication.trial import JudgedCell, judge, prepare
 
 COMPARED = (1.0, 1.2, 5.0, 20.0)
 """Exponents whose paths are compared with that of p = 2."""
-SHARES = (0.001, 0.01, 0.03, 0.1, 0.3, 0.6, 0.9)
+TILT_SHARES = (0.001, 0.01, 0.03, 0.1, 0.3, 0.6, 0.9)
 """Tilts at which they are compared, as shares of that of the hard ball."""
 NO_PRICE = 1e-7
 """Price of the tilt, in units of the variance at the mean, at which p = 2 is the hard ball."""
-TOLERANCE = 1e-12
+TILT_TOLERANCE = 1e-12
 """Relative duality gap: at the usual 1e-9 the centres of p = 20 are off by more than p moves them
 at a tilt of 0.01."""
-PARAMETERS = {
+TILT_PARAMETERS = {
     "p": COMPARED,
-    "shares": SHARES,
+    "shares": TILT_SHARES,
     "no_price": NO_PRICE,
-    "tolerance": TOLERANCE,
+    "tolerance": TILT_TOLERANCE,
     "equal_rows": "shared",
     "grid": (EXPONENTS, COSTS),
 }
@@ -75,7 +75,7 @@ class Shape:
 
     @classmethod
     def of(cls, K: np.ndarray) -> Shape:
-        """Of a kernel matrix."""
+        """Compute the shape of a kernel matrix."""
         n = len(K)
         delta = K.diagonal() - 2.0 * K.mean(axis=1)
         delta = delta - delta.mean()
@@ -90,7 +90,7 @@ class Shape:
         return cls(delta, sigma, way, bend, rho)
 
     def predicted(self, p: float, tilt: float) -> float:
-        """Relative distance of the centres of p and 2 to first order in s; NaN at p = 1.
+        """Return the relative distance of the centres of p and 2 to first order in s; NaN at p = 1.
 
         NaN too where by symmetry the centre stays at the mean.
         """
@@ -100,19 +100,19 @@ class Shape:
         return abs(kappa) * math.sqrt(tilt) * self.bend / self.way
 
     def reach(self, tilt: float) -> float:
-        """Largest relative change of a weight to first order; from 1 on some weights are zero."""
+        """Return the largest relative change of a weight; from 1 on some weights are zero."""
         return math.sqrt(tilt) * float(np.abs(self.delta).max()) / self.sigma
 
 
 def log_cost(p: float, n: int, log_price: float) -> float:
-    """log c of log lambda (p > 1), or of log nu (p = 1)."""
+    """Return log c of log lambda (p > 1), or of log nu (p = 1)."""
     if p == 1.0:
         return -math.log(n) - log_price
     return -math.log(p * n) - (p - 1.0) * (math.log(p - 1.0) + log_price)
 
 
-def shared(K: np.ndarray, found: Solution) -> Solution:
-    """The solution of p = 1 in which equal rows have equal multipliers: same centre, least tilt."""
+def least_tilt_solution(K: np.ndarray, found: Solution) -> Solution:
+    """Return the solution of p = 1 of least tilt: equal rows have equal multipliers."""
     if found.p > 1.0:
         return found
     group = np.unique(np.round(K, 12), axis=0, return_inverse=True)[1].ravel()
@@ -128,16 +128,16 @@ class Path:
         self.last: np.ndarray | None = None
 
     def at(self, log_price: float) -> Solution:
-        """The solution at a price of the tilt."""
+        """Return the solution at a price of the tilt."""
         cost = math.exp(log_cost(self.p, self.n, log_price))
         problem = self.problem.at(p=self.p, c=cost)
-        limits = {"tol": TOLERANCE, "max_iter": MAX_ITER}
+        limits = {"tol": TILT_TOLERANCE, "max_iter": MAX_ITER}
         found = solve_problem(problem, self.last, cost, **limits)
         self.last = found.alpha
-        return shared(self.K, found)
+        return least_tilt_solution(self.K, found)
 
     def matched(self, tilt: float, sigma: float) -> tuple[Solution, float] | None:
-        """The solution of that tilt with its log price, None where the path ends before it."""
+        """Return the solution of that tilt and its log price, None if the path ends before it."""
 
         def excess(log_price: float) -> float:
             return math.log(max(self.at(log_price).tilt, 1e-300) / tilt)
@@ -164,12 +164,12 @@ def _length(K: np.ndarray, step: np.ndarray) -> float:
 
 
 def variance(K: np.ndarray, alpha: np.ndarray) -> float:
-    """V(alpha), the variance in feature space of the sample with weights alpha."""
+    """Return V(alpha), the variance in feature space of the sample with weights alpha."""
     return float(alpha @ K.diagonal() - alpha @ K @ alpha)
 
 
 def compare(K: np.ndarray, shape: Shape, one: Solution, two: Solution, log_price: float) -> Row:
-    """Centres of p (``one``) and 2 (``two``, at ``log_price``), in units of the way to it."""
+    """Compare the centres of p (``one``) and 2 (``two``), in units of the way to the latter."""
     n = len(K)
     way = _length(K, two.alpha - 1.0 / n) or math.nan
     lost = max(variance(K, two.alpha) - variance(K, one.alpha), 0.0)
@@ -192,7 +192,7 @@ def _correlation(one: JudgedCell, two: JudgedCell, first: int) -> float | None:
 
 
 def matched_rows(kernels: SplitKernels, judged: Callable, first: int) -> list[Row]:
-    """Every compared exponent beside p = 2, at each tilt that both reach; none on a sphere."""
+    """Compare every exponent with p = 2 at each tilt that both reach; no rows on a sphere."""
     K, shape = kernels.K, Shape.of(kernels.K)
     if shape.sigma == 0.0:
         return []
@@ -200,7 +200,7 @@ def matched_rows(kernels: SplitKernels, judged: Callable, first: int) -> list[Ro
     rows: list[Row] = []
     mean = np.full(len(K), 1.0 / len(K))
     most = paths[2.0].at(math.log(NO_PRICE * variance(K, mean))).tilt
-    for share in SHARES:
+    for share in TILT_SHARES:
         reference = paths[2.0].matched(share * most, shape.sigma)
         if reference is None:
             continue
@@ -226,10 +226,10 @@ def matched_rows(kernels: SplitKernels, judged: Callable, first: int) -> list[Ro
     "Are the paths of all p one curve at equal tilt, and as far apart as predicted?",
     tasks=partial(splits, first=FRESH),
     trials=3,
-    parameters=PARAMETERS,
+    parameters=TILT_PARAMETERS,
 )
 def tilt(task: Task) -> list[Row]:
-    """Rows of one split: exponents matched at equal tilt, the paper's cells, and both ends."""
+    """Return rows of one split: exponents at equal tilt, the paper's cells, and both ends."""
     trial = prepare(task)
     kernels, first = trial.kernels, len(trial.y_validation)
 
@@ -247,7 +247,7 @@ def tilt(task: Task) -> list[Row]:
     rows += [
         {"kind": kind, "p": found.p, "c": found.c, "tilt": found.tilt, "auc": judged(found).auc}
         for kind, some in (("end", ends), ("paper", paper))
-        for found in (shared(kernels.K, one) for one in some)
+        for found in (least_tilt_solution(kernels.K, one) for one in some)
     ]
     head = {"dataset": task.dataset, "trial": task.trial, "n": n}
     return [head | row | _rounded(row) for row in rows]
