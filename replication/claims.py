@@ -1,269 +1,257 @@
-"""The claims ledger: every checkable claim of the paper, with a verdict that a program recomputes.
+"""The claims of the paper, each with a verdict that a program recomputes.
 
-``claims.yml`` here lists the claims; each names a finding of :mod:`replication.findings`, quotes
-its facts and repeats its verdict. ``python -m replication claims --check`` fails when a verdict no
-longer follows. A claim without a finding rests on a frozen table (``results/frozen``): its numbers
-are typed, and only the table's checksum is verified. The ledger is written for the terminal (R²,
-Σα = 1); for a page of the book ``typeset`` sets the formulas between dollars, and
-``evidence_titles`` reads from the sources what each figure and each section shows, so that a link
-can carry that name.
+``claims.yml`` beside this file has four sections: the ten claims that carry the argument, the
+others by theme, what the text says of the printed tables, and errata. An entry names a function of
+:mod:`replication.findings` and a rule that its numbers must satisfy for the verdict to follow;
+:func:`failures` evaluates all of them. An entry that rests on a frozen table has typed numbers and
+the checksum of that table; one with neither is proved on the page that it names.
 """
 
 from __future__ import annotations
 
-import json
+import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import yaml
 
-from replication.findings import VERDICTS, Finding, all_findings
-from replication.results import read, results_folder
-from replication.wording import fill
+from replication.findings import Numbers, read
+from replication.results import results_folder
+from replication.tables import method_label
+from replication.wording import listed, minus
 
-THEMES = (
-    "What p does",
-    "The rerun without labelled outliers",
-    "The rerun with labelled outliers",
-    "The formulation",
-    "The bound",
-    "Solving and extensions",
-    "The figure",
-    "The data and the printed rows",
-    "Print against print",
+VERDICTS = (
+    "holds",
+    "holds with a condition",
+    "weaker than printed",
+    "not reproduced",
+    "inconclusive",
+    "not decidable",
 )
-"""What matters first."""
-FIRST = "The ten that matter"
-FROZEN = "results/frozen/README.md#"
-"""Start of the evidence of a claim whose study has no code any more; its table's name follows."""
-PRINT = THEMES[-1]
-"""Checks of the paper against its own pages, and slips of a word: a table of their own."""
+LEDGER = Path(__file__).with_name("claims.yml")
+CALL = re.compile(r"(?P<module>\w+)\.(?P<name>\w+)\((?P<arguments>.*)\)")
+Altered = Mapping[str, pd.DataFrame]
 
 
 class LedgerError(ValueError):
-    """The ledger is malformed, or names a check that does not exist."""
+    """``claims.yml`` is malformed, or names what does not exist."""
 
 
 @dataclass(frozen=True)
-class Claim:
-    """One entry of ``claims.yml``.
-
-    ``says`` quotes facts of the finding, as in "lost on {{ losses }}"; ``evidence`` is a page of
-    the book, relative to its root, and after "#" the label of a figure or section of it. A
-    ``weight`` of 3 carries the paper's argument, one of 2 supports it, one of 1 is a detail.
-    """
+class Entry:
+    """One entry of ``claims.yml``; the fields are explained at its head."""
 
     id: str
-    theme: str
+    section: str
     claim: str
-    location: str
-    verdict: str
+    where: str
     says: str
-    evidence: str
-    finding: str = ""
-    arguments: Mapping[str, Any] = field(default_factory=dict)
-    weight: int = 1
-
-
-def read_ledger(path: Path) -> list[Claim]:
-    """Read and validate ``claims.yml``."""
-    entries = yaml.safe_load(path.read_text(encoding="utf-8"))
-    if not isinstance(entries, list):
-        raise LedgerError(f"{path.name} must hold a list of claims")
-    known = all_findings()
-    claims: list[Claim] = []
-    for number, entry in enumerate(entries, start=1):
-        try:
-            claim = Claim(**entry)
-        except TypeError as error:
-            raise LedgerError(f"{path.name}, entry {number}: {error}") from None
-        if claim.verdict not in VERDICTS:
-            allowed = ", ".join(VERDICTS)
-            raise LedgerError(f"{claim.id}: verdict {claim.verdict!r} is none of {allowed}")
-        if claim.theme not in THEMES:
-            raise LedgerError(f"{claim.id}: theme {claim.theme!r} is none of {', '.join(THEMES)}")
-        if claim.weight not in (1, 2, 3):
-            raise LedgerError(f"{claim.id}: weight {claim.weight!r} is none of 1, 2, 3")
-        frozen = not claim.finding and claim.evidence.startswith(FROZEN)
-        if claim.finding not in known and not frozen:
-            raise LedgerError(f"{claim.id}: there is no finding {claim.finding!r}")
-        claims.append(claim)
-    if len({claim.id for claim in claims}) < len(claims):
-        raise LedgerError(f"{path.name}: two claims share an id")
-    return claims
-
-
-def judge(claim: Claim) -> Finding:
-    """Compute the finding behind a claim again; for a frozen one verify its table."""
-    if not claim.finding:
-        read(results_folder() / "frozen" / f"{claim.evidence.removeprefix(FROZEN)}.csv")
-        return Finding(claim.verdict, {})
-    found = all_findings()[claim.finding](**claim.arguments)
-    if found.verdict not in VERDICTS:
-        raise LedgerError(f"{claim.finding} answered {found.verdict!r}")
-    return found
-
-
-def says(claim: Claim, found: Finding) -> str:
-    """What was found, with the facts in place."""
-    return fill(claim.says, found.facts)
-
-
-def link(claim: Claim, root: Path) -> str:
-    """Return a MyST link to the very figure, section or frozen table, named after it."""
-    if claim.evidence.startswith(FROZEN):
-        name = claim.evidence.removeprefix(FROZEN)
-        return f"{{download}}`frozen table {name} <../results/frozen/{name}.csv>`"
-    label = claim.evidence.partition("#")[2]
-    title = evidence_titles(root).get(label)
-    if title is None:
-        raise LedgerError(f"{claim.id}: {claim.evidence} names no figure and no section")
-    number = f"{{numref}}`{label}`: " if label.startswith("fig-") else ""
-    return f"{number}{{ref}}`{title} <{label}>`"
-
-
-def of_substance(claims: Iterable[Claim]) -> list[Claim]:
-    """The claims that are more than a check of print against print."""
-    return [claim for claim in claims if claim.theme != PRINT]
-
-
-def markdown_table(claims: Iterable[Claim], root: Path) -> str:
-    """Checks of print against print: one line a claim."""
-    lines = ["| claim | where | verdict | found |", "|---|---|---|---|"]
-    for claim in claims:
-        found = judge(claim)
-        mismatch = "" if found.verdict == claim.verdict else f" (ledger: {claim.verdict})"
-        text = f"{typeset(says(claim, found))} {link(claim, root)}".replace("|", "\\|")
-        where = f"{claim.location} | {found.verdict}{mismatch}"
-        lines.append(f"| {typeset(claim.claim)} | {where} | {text} |")
-    return "\n".join(lines)
-
-
-def markdown_cards(claims: Iterable[Claim], root: Path) -> str:
-    """The ledger in MyST: what matters, then the themes; a box a claim, print as a table."""
-    blocks: list[str] = []
-    claims = sorted(claims, key=lambda claim: -claim.weight)
-    groups = {FIRST: [claim for claim in claims if claim.weight == 3]}
-    for theme in THEMES:
-        groups[theme] = [claim for claim in claims if claim.theme == theme and claim.weight < 3]
-    for theme, group in groups.items():
-        if not group:
-            continue
-        if theme == PRINT:
-            blocks.append(f"**{theme}**\n\n{markdown_table(group, root)}\n")
-            continue
-        lines = ["::::{div} theme", "", f"**{theme}**", ""]
-        for claim in group:
-            found = judge(claim)
-            css = "verdict-" + found.verdict.replace(" ", "-")
-            mismatch = "" if found.verdict == claim.verdict else f" (ledger: {claim.verdict})"
-            lines += [
-                f":::{{div}} claim {css}",
-                f"[{found.verdict}]{{.verdict .{css}}}{mismatch} {typeset(claim.claim)} "
-                f"*{claim.location}; weight {claim.weight}*",
-                "",
-                f"{typeset(says(claim, found))} {link(claim, root)}",
-                ":::",
-                "",
-            ]
-        blocks.append("\n".join([*lines, "::::", ""]))
-    return "\n".join(blocks)
-
-
-# -- for a page of the book -----------------------------------------------------------------------
-
-FORMULAS = {
-    "(p/η^p)(B² + 3B_κ² + R²)^(p−1)": r"\frac{p}{\eta^p}(B^2 + 3B_\kappa^2 + R^2)^{p-1}",
-    "3√(ln(2/Δ)/2n)": r"3\sqrt{\ln(2/\Delta)/2n}",
-    "(2B/n)√tr K": r"\tfrac{2B}{n}\sqrt{\operatorname{tr} K}",
-    "B² + 3B_κ² + R²": r"B^2 + 3B_\kappa^2 + R^2",
-    "B² + 3B_κ + R²": r"B^2 + 3B_\kappa + R^2",
-    "B² + 3B_κ²": r"B^2 + 3B_\kappa^2",
-    "B = B_κ = R = 1": r"B = B_\kappa = R = 1",
-    "B = B_κ = 2": r"B = B_\kappa = 2",
-    "B_κ": r"B_\kappa",
-    "2^(q−1)": "2^{q-1}",
-    "2^(−q)": "2^{-q}",
-    "R(1 − Σα) = 0": r"R(1 - \sum\alpha) = 0",
-    "Σα = 1": r"\sum\alpha = 1",
-    "Σα": r"\sum\alpha",
-    "Σζ^p": r"\sum\zeta^p",
-    "γ = c − α": r"\gamma = c - \alpha",
-    "max ζ": r"\max\zeta",
-    "ζ ≤ 1": r"\zeta \le 1",
-    "tanh(x'z − 1)": r"\tanh(x^\top z - 1)",
-    "1 − Δ": r"1 - \Delta",
-    "p/η": r"p/\eta",
-    "y(f − R²) > η": r"y(f - R^2) > \eta",
-    "y(f − R²) > 0": "y(f - R^2) > 0",
-    "p/(p − 1)": "p/(p-1)",
-    "α'Kα": r"\alpha^\top K\alpha",
-    "½": r"\tfrac12",
-    "c₁": "c_1",
-    "c₂": "c_2",
-    "n c": r"n\,c",
-    "R²": "R^2",
-    "γ": r"\gamma",
-    "ν": r"\nu",
-    "η": r"\eta",
-    "Δ": r"\Delta",
-    "δ": r"\delta",
-}
-"""Plain text and TeX; at one place the longest wins."""
-
-
-def _whole(text: str) -> str:
-    """Pattern of a formula that is no part of a word: not the "n c" of "description covers"."""
-    before = r"(?<![A-Za-z])" if text[0].isascii() and text[0].isalpha() else ""
-    after = r"(?![A-Za-z])" if text[-1].isascii() and text[-1].isalpha() else ""
-    return before + re.escape(text) + after
-
-
-_KNOWN = "|".join(_whole(text) for text in sorted(FORMULAS, key=len, reverse=True))
-_RELATION = r"(?:\s?[=<>≥≤]\s?[−-]?\d[\d./,]*(?:e[+−-]?\d+)?(?<![.,]))"
-_FORMULA = re.compile(
-    rf"(?:(?P<known>{_KNOWN})|(?<![\w$])(?P<letter>[pcnfBR])(?=\s[=<>≥≤]\s?[−-]?\d))"
-    rf"(?P<rest>{_RELATION})?|(?P<number>(?<![\w.])[−-]?\d+(?:\.\d+)?e[+−-]?\d+)"
-)
-_SIGNS = {"≥": r"\ge", "≤": r"\le", "−": "-"}
-
-
-def typeset(text: str) -> str:
-    """The text with its formulas between dollars, and true minus signs elsewhere."""
-
-    def tex(match: re.Match[str]) -> str:
-        head = FORMULAS[match["known"]] if match["known"] else match["letter"] or ""
-        rest = match["rest"] or match["number"] or ""
-        for sign, command in _SIGNS.items():
-            rest = rest.replace(sign, command)
-        rest = re.sub(r"(\d)e([+-]?)0*(\d+)", r"\1 \\cdot 10^{\2\3}", rest).replace("^{+", "^{")
-        return f"${head}{rest}$"
-
-    pieces = re.split(r"(\$[^$]*\$)", _FORMULA.sub(tex, text))
-    pieces[::2] = [re.sub(r"(?<![\w–-])-(?=\d)", "−", piece) for piece in pieces[::2]]
-    return "".join(pieces)
+    verdict: str = ""
+    number: str = ""
+    rule: str = ""
+    see: str = ""
+    frozen: str = ""
+    checksum: str = ""
+    agrees: str = ""
+    correct: str = ""
+    theme: str = ""
 
 
 @cache
-def evidence_titles(root: Path) -> dict[str, str]:
-    """What each label of the book's sources shows: a section's heading, a caption's first words."""
-    titles: dict[str, str] = {}
-    for path in sorted((root / "notebooks").glob("*.ipynb")):
-        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
-            figure = cell["metadata"].get("mystnb", {}).get("figure", {})
-            if "name" in figure:
-                titles[figure["name"]] = re.split(r"[.:] ", figure["caption"])[0].rstrip(".")
-            if cell["cell_type"] == "markdown":
-                titles |= _sections("".join(cell["source"]))
-    for path in sorted((root / "book").glob("*.md")):
-        titles |= _sections(path.read_text(encoding="utf-8"))
-    return titles
+def read_ledger(path: Path = LEDGER) -> tuple[Entry, ...]:
+    """Read and validate ``claims.yml``."""
+    sections = yaml.safe_load(path.read_text(encoding="utf-8"))
+    raw = [
+        ("others", row | {"theme": t}) for t, rows in sections.pop("others").items() for row in rows
+    ]
+    raw = [("argument", row) for row in sections.pop("argument")] + raw
+    raw += [(section, row) for section, rows in sections.items() for row in rows]
+    entries = []
+    for section, row in raw:
+        try:
+            entry = Entry(section=section, **row)
+        except TypeError as error:
+            raise LedgerError(
+                f"{path.name}, {row.get('id', 'an entry without id')}: {error}"
+            ) from None
+        if section in ("argument", "others") and entry.verdict not in VERDICTS:
+            allowed = ", ".join(VERDICTS)
+            raise LedgerError(f"{entry.id}: verdict {entry.verdict!r} is none of {allowed}")
+        if bool(entry.number) != bool(entry.rule):
+            raise LedgerError(f"{entry.id}: a number needs a rule, and a rule a number")
+        if not (entry.number or entry.checksum or entry.see):
+            raise LedgerError(
+                f"{entry.id}: give number and rule, a frozen table, or a proof to see"
+            )
+        entries.append(entry)
+    if len({entry.id for entry in entries}) < len(entries):
+        raise LedgerError(f"{path.name}: two entries share an id")
+    return tuple(entries)
 
 
-def _sections(text: str) -> dict[str, str]:
-    found = re.findall(r"^\(([\w-]+)\)=\n(?:#+ (.+)|\*\*(.+?)\.?\*\*)", text, flags=re.M)
-    return {label: heading or bold for label, heading, bold in found}
+def of_section(section: str) -> list[Entry]:
+    """The entries of "argument", "others", "against_itself" or "errata"."""
+    return [entry for entry in read_ledger() if entry.section == section]
+
+
+# -- recomputed -----------------------------------------------------------------------------------
+
+
+def call_finding(number: str, rows: Altered) -> Numbers:
+    """Call the finding that an entry names, with these rows where its tables are among them."""
+    parts = CALL.fullmatch(number)
+    if parts is None:
+        raise LedgerError(f"{number!r} is not of the form module.function(table, key=value)")
+    try:
+        function = getattr(import_module(f"replication.findings.{parts['module']}"), parts["name"])
+    except (ImportError, AttributeError):
+        raise LedgerError(f"there is no finding {parts['module']}.{parts['name']}") from None
+    words = [word.split("=") for word in filter(None, parts["arguments"].split(", "))]
+    tables = [rows[name] if name in rows else read(name) for name, *value in words if not value]
+    return function(*tables, **{name: yaml.safe_load(value[0]) for name, *value in words if value})
+
+
+@cache
+def _stored(number: str) -> Numbers:
+    return call_finding(number, {})
+
+
+def numbers(entry: Entry, rows: Altered | None = None) -> Numbers:
+    """Compute the numbers of an entry from the stored tables, some of them replaced by rows."""
+    if not entry.number:
+        return {}
+    altered = rows and set(re.findall(r"\w+", entry.number)) & set(rows)
+    return call_finding(entry.number, rows) if altered else _stored(entry.number)
+
+
+def follows(entry: Entry, rows: Altered | None = None) -> bool:
+    """Say whether the verdict follows from the numbers, or the frozen table is unaltered."""
+    if entry.frozen:
+        table = results_folder() / "frozen" / f"{entry.frozen}.csv"
+        return hashlib.sha256(table.read_bytes()).hexdigest().startswith(entry.checksum)
+    if not entry.rule:
+        return True
+    try:
+        return bool(eval(entry.rule, {"__builtins__": {"abs": abs, "all": all, "any": any,
+                         "max": max, "min": min}} | numbers(entry, rows)))  # fmt: skip
+    except (NameError, KeyError, AttributeError, SyntaxError) as error:
+        raise LedgerError(
+            f"{entry.id}: the rule {entry.rule!r} cannot be evaluated: {error}"
+        ) from None
+
+
+class ByMethod(dict):
+    """Numbers by method; as a whole "P-SVDD by −2.5 [−4.5, −0.5] and …"."""
+
+    def __format__(self, form: str) -> str:
+        return listed([f"{method_label(name)} by {value}" for name, value in self.items()])
+
+
+def in_words(value: Any) -> Any:
+    """Names as a list in a sentence, numbers as they are."""
+    if isinstance(value, dict):
+        return ByMethod((name, in_words(one)) for name, one in value.items())
+    return listed(value) if isinstance(value, list) else value
+
+
+def says(entry: Entry, rows: Altered | None = None) -> str:
+    """Fill what was found with its numbers: true minus signs, names joined."""
+    found = {name: in_words(value) for name, value in numbers(entry, rows).items()}
+    try:
+        return minus(entry.says.format(**found))
+    except (KeyError, ValueError, AttributeError) as error:
+        raise LedgerError(f"{entry.id}: {entry.says!r} cannot be filled: {error!r}") from None
+
+
+def failures(entries: Iterable[Entry] | None = None, rows: Altered | None = None) -> list[str]:
+    """List the entries whose verdict no longer follows; empty is good."""
+    chosen = read_ledger() if entries is None else entries
+    return [
+        f"{one.id}: {one.verdict or 'what it states'!r} no longer follows"
+        + (f" from {one.rule}; {says(one, rows)}" if one.rule else f": {one.frozen}.csv is altered")
+        for one in chosen
+        if not follows(one, rows)
+    ]
+
+
+# -- shown ----------------------------------------------------------------------------------------
+
+
+def counts() -> dict[str, int]:
+    """Count the claims by verdict, the ten and the others."""
+    found = Counter(entry.verdict for entry in of_section("argument") + of_section("others"))
+    return {verdict: found[verdict] for verdict in VERDICTS}
+
+
+def errata() -> pd.DataFrame:
+    """Tabulate where, what is printed, what is correct and why; one line an erratum."""
+    lines = {
+        one.id: {"where": one.where, "printed": one.claim, "correct": one.correct, "why": says(one)}
+        for one in of_section("errata")
+    }
+    return pd.DataFrame(lines).T
+
+
+def verdict_badge(verdict: str, text: str = "") -> str:
+    """Return a verdict as a coloured word in MyST."""
+    return f"[{text or verdict}]{{.verdict .verdict-{verdict.replace(' ', '-')}}}"
+
+
+def bar() -> str:
+    """Return one line in MyST that says how many claims have which verdict."""
+    found = counts()
+    words = " ".join(verdict_badge(verdict, f"{n} {verdict}") for verdict, n in found.items() if n)
+    return f"{sum(found.values())} {{doc}}`claims <claims>`: {words}"
+
+
+def evidence_link(entry: Entry) -> str:
+    """Return a MyST link to the figure, the section or the frozen table behind an entry."""
+    if entry.frozen:
+        return f"{{download}}`{entry.frozen}.csv <../results/frozen/{entry.frozen}.csv>`"
+    label = entry.see.partition("#")[2]
+    if label.startswith("fig-"):
+        return f"{{numref}}`{label}`"
+    return f"{{ref}}`{label.replace('-', ' ')} <{label}>`" if label else ""
+
+
+def markdown_table(columns: list[str], lines: Iterable[list[str]]) -> str:
+    """Return a Markdown table."""
+    rows = [columns, ["---"] * len(columns), *lines]
+    return "\n".join(
+        f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows
+    )
+
+
+def page() -> str:
+    """Return the page of claims in MyST: the ten in full, the others and the errata as tables."""
+    blocks = [bar()]
+    for one in of_section("argument"):
+        css = "verdict-" + one.verdict.replace(" ", "-")
+        head = f"{verdict_badge(one.verdict)} {one.claim} *{one.where}*"
+        blocks.append(f":::{{div}} claim {css}\n{head}\n\n{says(one)} {evidence_link(one)}\n:::")
+    for theme in dict.fromkeys(one.theme for one in of_section("others")):
+        part = [one for one in of_section("others") if one.theme == theme]
+        lines = [
+            [one.claim, one.where, verdict_badge(one.verdict), f"{says(one)} {evidence_link(one)}"]
+            for one in part
+        ]
+        table = markdown_table(["claim", "where", "verdict", "found"], lines)
+        title = f"{theme} ({len(part)} claims)"
+        blocks.append(f":::{{admonition}} {title}\n:class: dropdown\n\n{table}\n:::")
+    lines = [[one.claim, one.where, one.agrees, says(one)] for one in of_section("against_itself")]
+    columns = ["the text says", "where", "the printed means agree", "recomputed"]
+    blocks.append(f"**The paper against its own tables**\n\n{markdown_table(columns, lines)}")
+    blocks.append(f"**Errata.** {{doc}}`{len(errata())} slips <errata>` have a page of their own.")
+    return "\n\n".join(blocks) + "\n"
+
+
+def errata_page() -> str:
+    """Return the table of errata in Markdown."""
+    return markdown_table(list(errata()), errata().to_numpy().tolist())

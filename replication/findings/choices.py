@@ -8,24 +8,16 @@ from __future__ import annotations
 
 import pandas as pd
 
-from replication.evidence import Difference, as_table, comparison_of, weighed
-from replication.findings import UNDECIDABLE, Finding, finding, graded
+from replication.evidence import Difference, comparison_of
+from replication.findings import Numbers
 from replication.paper import METHOD_NAMES
 from replication.printed import printed_matrix
 from replication.statistics import cluster_interval, mean_matrix
 from replication.tables import method_label
-from replication.wording import bracketed, worded
+from replication.wording import interval
 
 FAMILY = ["l1-SVDD", "l2-SVDD", "lp-SVDD"]
 CORE = list(METHOD_NAMES["pure"])
-
-# -- preparation --------------------------------------------------------------------------------
-
-
-def unit_norm(rows: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Mean AUC (data sets × methods) with rows of unit length, and without."""
-    by_variant = rows.groupby("variant")
-    return tuple(mean_matrix(by_variant.get_group(v)) for v in ("default", "no unit norm"))
 
 
 def variant_table(rows: pd.DataFrame) -> pd.DataFrame:
@@ -36,30 +28,27 @@ def variant_table(rows: pd.DataFrame) -> pd.DataFrame:
         apart = (means[FAMILY] - printed_matrix("pure")[FAMILY]).dropna().abs()
         names = ("GP", "KPCA", "KNFST", *FAMILY, "kernel mean")
         line = {method_label(name): means[name].mean() for name in names}
-        line["ℓp − ℓ1"] = worded(cluster_interval(means["lp-SVDD"] - means["l1-SVDD"]))
+        line["ℓp − ℓ1"] = interval(cluster_interval(means["lp-SVDD"] - means["l1-SVDD"]))
         line["from print"] = apart.drop("D18", errors="ignore").to_numpy().mean()
         lines[variant.replace(" x ", " × ")] = line
     return pd.DataFrame(lines.values(), index=pd.Index(lines, name="variant"))
 
 
-@finding("preparation")
-def preparation(rows: pd.DataFrame) -> Finding:
-    """H2: scaling every row to unit length removes most of the signal."""
-    default, bare = unit_norm(rows)
+def preparation_table(rows: pd.DataFrame) -> pd.DataFrame:
+    """Compare the mean AUC of every method with rows of unit length and without (H2)."""
+    by_variant = rows.groupby("variant")
+    default, bare = (mean_matrix(by_variant.get_group(v)) for v in ("default", "no unit norm"))
     change = bare - default
-    table = pd.DataFrame({
+    lines = {
         method_label(name): {
             "with unit norm": default[name].mean(), "without": bare[name].mean(),
-            "change": worded(cluster_interval(change[name].dropna())),
+            "change": cluster_interval(change[name].dropna()),
             "sets up": int((change[name] > 0).sum()), "sets down": int((change[name] < 0).sum()),
         }
         for name in default
-    }).T.rename_axis("method")  # fmt: skip
-    facts = {"l1": table.loc["ℓ1-SVDD", "change"]}
-    return Finding("", facts, table)
+    }  # fmt: skip
+    return pd.DataFrame(lines).T.rename_axis("method")
 
-
-# -- two other readings of the formulas ---------------------------------------------------------
 
 READINGS = {"nonnegative": "R² ≥ 0 instead of free", "half cost": "half of every cost"}
 
@@ -77,32 +66,24 @@ def reading_differences(
     return found
 
 
-@finding("radius_pure", "radius_negatives")
-def reading(pure: pd.DataFrame, negatives: pd.DataFrame, reading: str = "nonnegative") -> Finding:
-    """Do the two tables depend on the reading? Holds when no method's column moves.
+def reading(pure: pd.DataFrame, negatives: pd.DataFrame, kind: str = "nonnegative") -> Numbers:
+    """Measure how far the columns of the two tables move with another reading of the formulas.
 
-    A column moves when the interval of its mean change excludes zero and is not inside the margin;
-    partly when some move and lp's do not.
+    A column moves when the interval of its mean change excludes zero and is not inside the margin.
     """
-    found = reading_differences(reading, pure, negatives)
-    moved = [name for name, d in found.items() if d.exists and not d.equivalent]
+    found = reading_differences(kind, pure, negatives)
     largest = max(found, key=lambda name: abs(found[name].mean))
-    facts = {
-        "count": len(moved),
+    lead = {way: comparison_of(pure, *(f"{name}-SVDD, {way}" for name in ("lp", "l1")))
+            for way in ("free", kind) if f"l1-SVDD, {way}" in set(pure["method"])}  # fmt: skip
+    return {
+        "moved": [name for name, d in found.items() if d.exists and not d.equivalent],
         "total": len(found),
-        "moved": moved,
-        "largest": f"{largest} by {bracketed(found[largest])}",
-        "own": bracketed(found["ℓp-SVDD"]),
-        "lead_free": weighed(comparison_of(pure, "lp-SVDD, free", "l1-SVDD, free")),
+        "largest": largest,
+        "change": found[largest],
+        "own": found["ℓp-SVDD"],
+        "lead_free": lead["free"],
+        "lead": lead.get(kind),
     }
-    if reading == "nonnegative":
-        pair = (f"{name}-SVDD, nonnegative" for name in ("lp", "l1"))
-        facts["lead"] = weighed(comparison_of(pure, *pair))
-    lp = any(name.startswith("ℓp-SVDD") for name in moved)
-    return Finding(graded(not moved, not lp), facts, as_table(found))
-
-
-# -- printed rows that do not fit ---------------------------------------------------------------
 
 
 def target_table(rows: pd.DataFrame) -> pd.DataFrame:
@@ -120,19 +101,7 @@ def target_table(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(lines).rename(columns=method_label).set_index(["data set", "variant"])
 
 
-@finding("targets")
-def target_class(
-    rows: pd.DataFrame, dataset: str = "D1", stated: str = "virginica", near: float = 5.0
-) -> Finding:
-    """Mean distance over the nine methods between the printed row and the rerun, by target class.
-
-    Holds when the class named is the nearest and within ``near`` points; when another class is
-    nearer, or none is near, the published numbers do not settle which class was used.
-    """
+def target_class(rows: pd.DataFrame, dataset: str) -> Numbers:
+    """Measure the mean distance between the printed row and the rerun, by target class."""
     apart = target_table(rows).loc[dataset]["from print"].drop("printed")
-    facts = {
-        "each": ", ".join(f"{name} {value:.1f}" for name, value in apart.items()),
-        "nearest": apart.idxmin(),
-    }
-    settled = apart.idxmin() == stated and apart[stated] <= near
-    return Finding("holds" if settled else UNDECIDABLE, facts)
+    return {"apart": apart.to_dict(), "nearest": apart.idxmin()}

@@ -8,16 +8,16 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from replication.evidence import as_table, compare, comparison_of, weighed
-from replication.findings import Finding, finding, graded
+from replication.evidence import compare, compare_over_sets, comparison_of
+from replication.findings import Numbers
+from replication.findings.labels_tables import WITHOUT_LABELS
+from replication.findings.weights_tables import by_table
 from replication.layout import in_order
 from replication.paper import SIZES
 from replication.printed import printed_matrix
 from replication.protocol import FLAGGED, Task, auc
 from replication.statistics import cluster_interval, mean_matrix
-from replication.tables import method_label
 from replication.trial import prepare
-from replication.wording import signed, worded
 
 WITHOUT = "lp without negatives"
 PRINTED = "printed ℓp⁻"
@@ -28,72 +28,59 @@ WAYS = {
     "two-class SVM": "two-class SVM",
 }
 """Ways of using outliers that are compared with print."""
-WIDE = "lp with negatives, wide costs"
-ALL_WAYS = WAYS | {WIDE: "ℓp with outliers, wide costs"}
-COLUMNS = ["dataset", "method", "trial", "auc"]
+WIDE_WAY = "lp with negatives, wide costs"
+ALL_WAYS = WAYS | {WIDE_WAY: "ℓp with outliers, wide costs"}
 DISTRIBUTED = tuple(name for name in SIZES if name not in FLAGGED)
 """Data sets that everybody has: all but D4 and D5."""
 
 
-@finding("negative_weight")
-def weight(rows: pd.DataFrame) -> Finding:
-    """Share of the paper's grid cells in which negatives carry weight, averaged over data sets.
-
-    Holds when it is most cells of every data set, partly when it is any cell at all.
-    """
-    shares = rows.assign(share=100 * rows["with_weight"] / rows["cells"]).pivot_table(
-        index="dataset", columns="grid", values="share"
-    )
-    table = shares.loc[in_order(shares.index)].rename(
-        columns={"paper": "paper's grid", "wide": "wide costs"}
-    )
-    share = table["paper's grid"]
-    facts = {
+def weight(rows: pd.DataFrame) -> Numbers:
+    """Measure in how many cells of the grids labelled outliers carry weight, in per cent."""
+    shares = 100 * rows["with_weight"] / rows["cells"]
+    table = rows.assign(share=shares).pivot_table(index="dataset", columns="grid", values="share")
+    share = table.loc[in_order(table.index), "paper"]
+    return {
         "share": share.mean(),
         "lowest": share.min(),
         "highest": share.max(),
-        "none": int((share == 0).sum()),
         "never": list(share.index[share == 0]),
         "total": len(share),
+        "wide": table["wide"].mean(),
     }
-    if "wide costs" in table:
-        facts["wide"] = table["wide costs"].mean()
-    verdict = graded((share > 50).all(), (share > 0).any())
-    return Finding(verdict, facts, table.rename_axis(columns=None))
 
 
-@finding("negative_contest", "pure", "negatives")
-def outlier_gain(contest: pd.DataFrame, pure: pd.DataFrame, negatives: pd.DataFrame) -> Finding:
-    """What labelled negatives add to lp on the same splits and kernels, here and in print.
+def labels_on_tables(rows: pd.DataFrame) -> Numbers:
+    """Compare l1, l2 and lp with labelled outliers with lp without them, on other tables."""
+    gain = {
+        n: compare_over_sets(by_table(rows, f"{n}-", WITHOUT_LABELS)) for n in ("l1", "l2", "lp")
+    }
+    return {"gain": gain, "tables": rows["dataset"].nunique()}
 
-    Between the two main tables the kernel width changes as well; that difference is a fact only.
-    Holds when the average gain on the paper's grid is at least half the printed one, with an
-    interval above zero; partly when only the interval lies above zero, on that grid or with wide
-    costs ("can benefit" does not name a grid).
+
+def outlier_gain(
+    contest: pd.DataFrame, pure: pd.DataFrame, negatives: pd.DataFrame, others: pd.DataFrame
+) -> Numbers:
+    """Compare ways of using labelled outliers with lp without them, same splits and kernels.
+
+    ``found``: lp on the paper's grid, ``wide``: with costs up to 1000. ``tables``: lp between the
+    two main tables, where the kernel width changes as well; ``printed``: the same in print.
+    ``elsewhere``: lp on ``count`` other tables.
     """
+    on_tables = labels_on_tables(others)
     known = set(contest["method"])
-    gains = compare(contest, {w: (m, WITHOUT) for m, w in ALL_WAYS.items() if m in known})
-    found = gains[WAYS["lp with negatives"]]
-    tables = pd.concat([pure[COLUMNS], negatives[COLUMNS]])
-    stated = (
-        printed_matrix("negatives", corrected=True)["lp-SVDD-"] - printed_matrix("pure")["lp-SVDD"]
-    ).mean()
-    facts = {
-        "found": worded(found),
-        "tables": worded(comparison_of(tables, "lp-SVDD-", "lp-SVDD")),
-        "stated": signed(stated),
-        "means": worded(gains[WAYS["kernel mean difference"]]),
-        "machine": worded(gains[WAYS["two-class SVM"]]),
+    gains = compare(contest, {m: (m, WITHOUT) for m in ALL_WAYS if m in known})
+    rows = pd.concat([pure, negatives])
+    stated = printed_matrix("negatives", corrected=True)["lp-SVDD-"]
+    return {
+        "found": gains["lp with negatives"],
+        "wide": gains[WIDE_WAY],
+        "means": gains["kernel mean difference"],
+        "machine": gains["two-class SVM"],
+        "elsewhere": on_tables["gain"]["lp"],
+        "count": on_tables["tables"],
+        "tables": comparison_of(rows, "lp-SVDD-", "lp-SVDD"),
+        "printed": float((stated - printed_matrix("pure")["lp-SVDD"]).mean()),
     }
-    if "sum alpha = 1" in known:
-        facts["variant"] = worded(gains[WAYS["sum alpha = 1"]])
-    above = found.low > 0
-    if WIDE in known:
-        wide = gains[ALL_WAYS[WIDE]]
-        facts["wide"] = worded(wide)
-        above = above or wide.low > 0
-    verdict = graded(found.low > 0 and found.mean >= stated / 2, above)
-    return Finding(verdict, facts, as_table(gains))
 
 
 def beside_print(contest: pd.DataFrame) -> pd.DataFrame:
@@ -104,56 +91,30 @@ def beside_print(contest: pd.DataFrame) -> pd.DataFrame:
     return table.loc[in_order(means.index)]
 
 
-@finding("negative_contest")
-def outlier_print(contest: pd.DataFrame) -> Finding:
-    """How far four ways of using outliers are from the printed column of lp with outliers."""
+def outlier_print(contest: pd.DataFrame) -> pd.DataFrame:
+    """Tabulate how far four ways of using outliers are from the printed column of lp."""
     shown = beside_print(contest)
     distance = shown.sub(shown[PRINTED], axis=0).abs()
     own = WAYS["lp with negatives"]
-    lines = {}
-    for name in WAYS.values():
-        apart = cluster_interval(distance[name])
-        lines[name] = {
-            "distance": f"{apart.mean:.1f} ({apart.low:.1f} to {apart.high:.1f})",
-            "here − print": worded(cluster_interval(shown[name] - shown[PRINTED])),
+    lines = {
+        name: {
+            "distance": format(cluster_interval(distance[name]), "-.1f"),
+            "here − print": format(cluster_interval(shown[name] - shown[PRINTED])),
             "nearer": f"{(distance[name] < distance[own]).sum()} of {len(shown)}",
             "correlation": f"{shown[name].corr(shown[PRINTED]):.2f}",
         }
-    facts = {
-        "apart": distance[own].mean(),
-        "apart_svm": distance[WAYS["two-class SVM"]].mean(),
+        for name in WAYS.values()
     }
-    return Finding("", facts, pd.DataFrame(lines).T.rename_axis("way"))
+    return pd.DataFrame(lines).T.rename_axis("way")
 
 
-@finding("pure", "negatives")
-def who_uses_outliers(pure: pd.DataFrame, negatives: pd.DataFrame) -> Finding:
-    """What labelled negatives change for l1, l2 and lp between the two tables.
+def process_with_outliers(label: float = -1.0, noise: float = 0.1) -> Numbers:
+    """Compare a Gaussian process regressed on +1 and ``label`` with one regressed on +1 alone.
 
-    The same splits; the kernel width changes as well. Holds when lp gains and gains more than both
-    others, with intervals above zero; partly when it gains.
-    """
-    rows = pd.concat([pure[COLUMNS], negatives[COLUMNS]])
-    rows = rows[rows["trial"] <= negatives["trial"].max()]
-    names = ("l1-SVDD", "l2-SVDD", "lp-SVDD")
-    found = {name: comparison_of(rows, f"{name}-", name) for name in names}
-    facts = {"each": "; ".join(f"{method_label(n)} {weighed(d)}" for n, d in found.items())}
-    lp = found["lp-SVDD"]
-    most = all(lp.mean > found[name].mean for name in names[:2])
-    return Finding(graded(lp.low > 0 and most, lp.low > 0), facts)
-
-
-@finding()
-def process_with_outliers(
-    names: tuple[str, ...] = DISTRIBUTED, noise: float = 0.1, label: float = -1.0
-) -> Finding:
-    """A Gaussian process regressed on +1 and ``label`` against one regressed on the +1 alone.
-
-    Test AUC on the first split of every set that is distributed. The claim that a GP cannot use
-    negatives directly is not reproduced when the 95 % interval of the gain lies above zero.
+    Test AUC on the first split of every set that is distributed.
     """
     gains = {}
-    for name in names:
+    for name in DISTRIBUTED:
         trial = prepare(Task(name, "negatives", 0))
         kernels, m = trial.kernels, len(trial.y_validation)
         positive = kernels.y > 0
@@ -165,6 +126,4 @@ def process_with_outliers(
         scores = kernels.K_eval @ both, kernels.K_eval[:, positive] @ alone
         one, two = (auc(values[m:], trial.y_test) for values in scores)
         gains[name] = one - two
-    gain = cluster_interval(pd.Series(gains))
-    facts = {"gain": worded(gain), "sets": len(names)}
-    return Finding("not reproduced" if gain.low > 0 else "holds", facts)
+    return {"gain": cluster_interval(pd.Series(gains)), "sets": len(gains)}

@@ -1,6 +1,9 @@
 """The paper's two tables, rerun: means, differences, ranks, beside what is printed.
 
-``Rerun`` holds the rows of one of them; ``pure`` and ``negatives`` are what the chapters quote.
+``Rerun`` holds the rows of one of them. The rules of what is claimed about them are those of
+``studies/plans/hundred_splits.md``: a difference is the mean over data sets of the mean paired
+difference over splits, its 95 % interval is over clusters of related sets, and places are judged
+by their probability when clusters and splits are resampled.
 """
 
 from __future__ import annotations
@@ -9,28 +12,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from replication import printed, tables
-from replication.evidence import (
-    as_table,
-    compare,
-    comparison_of,
-    rank_places,
-    weighed,
-)
+from replication.evidence import as_table, compare, order_probability, rank_places
 from replication.experiment import paper_methods
-from replication.findings import Finding, finding
+from replication.findings import Numbers
 from replication.layout import set_label
 from replication.methods import Method, grid
 from replication.paper import COSTS, EXPONENTS, TRIALS
 from replication.statistics import (
     Friedman,
+    Interval,
     cluster_count,
+    cluster_of,
     critical_difference,
     friedman,
     mean_matrix,
@@ -38,7 +36,6 @@ from replication.statistics import (
     wilcoxon_holm,
 )
 from replication.tables import method_label
-from replication.wording import ranged, signed, worded
 
 FIRST = ("lp-SVDD", "l1-SVDD", "l2-SVDD")
 TOO_FEW = "not computed: one data set alone has no ranks to average"
@@ -107,7 +104,7 @@ class Rerun:
     @cached_property
     def places(self) -> pd.DataFrame:
         """Probability of every place by average rank, in per cent."""
-        return 100 * places_of(self.setting, self.rows).loc[self.methods]
+        return 100 * rank_places(self.rows).loc[self.methods]
 
     @property
     def against(self) -> dict[str, tuple[str, str]]:
@@ -119,17 +116,6 @@ class Rerun:
         """ℓp minus ℓ1 and ℓp minus ℓ2 by data set."""
         pairs = {f"ℓp − ℓ{k}": (self.own, f"l{k}-SVDD{self.mark}") for k in (1, 2)}
         return by_set(self.rows, pairs, self.printed)
-
-
-_PLACES: dict[tuple[str, int], pd.DataFrame] = {}
-
-
-def places_of(setting: str, rows: pd.DataFrame) -> pd.DataFrame:
-    """Probabilities of places, kept by setting and rows: four claims and a chapter ask."""
-    key = (setting, int(pd.util.hash_pandas_object(rows["auc"].round(4)).sum()))
-    if key not in _PLACES:
-        _PLACES[key] = rank_places(rows)
-    return _PLACES[key]
 
 
 def by_set(
@@ -165,74 +151,69 @@ def gains(with_: Rerun, without: Rerun) -> pd.DataFrame:
     return as_table(compare(rows, pairs)).assign(printed=gain)
 
 
-# -- what the chapters quote ------------------------------------------------------------------
+# -- what the paper claims --------------------------------------------------------------------
 
 
-@finding("pure")
-def pure(rows: pd.DataFrame) -> Finding:
-    """Numbers of the table without labelled outliers."""
-    return _numbers(Rerun(rows, "pure"))
+def table_of(rows: pd.DataFrame) -> Rerun:
+    """Recognise the table that the rows belong to by the names of its methods."""
+    return Rerun(rows, "negatives" if rows["method"].str.endswith("-").any() else "pure")
 
 
-@finding("negatives")
-def negatives(rows: pd.DataFrame) -> Finding:
-    """Numbers of the table with labelled outliers."""
-    return _numbers(Rerun(rows, "negatives"))
+def leads(rows: pd.DataFrame) -> Numbers:
+    """Compare lp with every other method: by data set, on average, and in print.
+
+    ``lost``: sets on which its mean is not above; ``below``: sets whose interval over the splits
+    lies below zero.
+    """
+    table = table_of(rows)
+    pairs = {name.removesuffix(table.mark): (table.own, name) for name in table.methods[1:]}
+    found: Numbers = {name: {} for name in ("lost", "wins", "below", "printed")}
+    for name, (own, other) in pairs.items():
+        by_set = paired_differences(rows, own, other).set_index("dataset")
+        by_set = by_set.drop("all", errors="ignore")
+        found["lost"][name] = list(by_set.index[by_set["mean"] <= 0])
+        found["wins"][name] = int((by_set["mean"] > 0).sum())
+        found["below"][name] = int((by_set["high"] < 0).sum())
+        found["printed"][name] = float((table.printed[own] - table.printed[other]).mean())
+    splits, sets = int(rows["trial"].nunique()), len(table.here)
+    return found | {"over": compare(rows, pairs), "sets": sets, "splits": splits}
 
 
-def _numbers(table: Rerun) -> Finding:
-    rows, here, own = table.rows, table.here, table.own
-    best = here.round(2).eq(here.round(2).max(axis=1), axis=0).sum()
-    shown = table.printed.eq(table.printed.max(axis=1), axis=0)[own]
-    apart = (here - table.printed).abs()
-    l1, l2 = (f"l{k}-SVDD{table.mark}" for k in (1, 2))
-    facts = {
-        "sets": len(here),
-        "methods": len(table.methods),
-        "splits": ranged(rows.groupby("dataset")["trial"].nunique()),
-        "over_l1": weighed(comparison_of(rows, own, l1)),
-        "over_l2": weighed(comparison_of(rows, own, l2)),
-        "lead_l1": signed((here[own] - here[l1]).mean()),
-        "apart": float(apart.stack().mean()),
-        "apart_lp": float(apart[own].mean()),
-        "best_lp": int(best[own]),
-        "best_printed": int(shown.sum()),
-        "rank": float(table.ranks[own]),
-        "rank_printed": float(printed.printed_ranks(table.setting)[own]),
-        "place": int((table.ranks < table.ranks[own]).sum()) + 1,
-        "near_first": int((table.ranks <= table.ranks.min() + table.reach).sum()),
-        "cells": int(rows["cells"].sum()),
-        "gap": float(rows["gap"].max()),
-        "uncertified": int(rows["uncertified"].sum()),
+def gain_on(rows: pd.DataFrame, dataset: str) -> Numbers:
+    """Compare lp with l1 and l2 on one data set, intervals over its splits."""
+    own = rows[rows["dataset"] == dataset]
+    found = {name: paired_differences(own, "lp-SVDD", f"{name}-SVDD") for name in ("l1", "l2")}
+    return {k: Interval(**v.drop(columns="dataset").iloc[0]) for k, v in found.items()}
+
+
+def ranking(rows: pd.DataFrame) -> Numbers:
+    """Rank the methods on average: ranks, probabilities of the first two places, tests.
+
+    The tests have one row for each cluster of related sets. ``before_l1``: how likely a method has
+    a better average rank than l1.
+    """
+    table = table_of(rows)
+    ranks = table.ranks.sort_values()
+    clusters = [cluster_of(name) for name in table.here.index]
+    test = friedman(table.here.groupby(clusters, sort=False).mean())
+    plain = {name: name.removesuffix(table.mark) for name in ranks.index}
+    places = (table.places.loc[ranks.index] / 100).rename(index=plain)
+    pairs = ((f"{name}-SVDD{table.mark}", f"l1-SVDD{table.mark}") for name in ("lp", "l2"))
+    return {
+        "rank": {plain[name]: float(value) for name, value in ranks.items()},
+        "place": {name: place for place, name in enumerate(plain.values(), start=1)},
+        "first": places[1].to_dict(),
+        "second": places[2].to_dict(),
+        "before_l1": {own[:2]: order_probability(rows, own, one) for own, one in pairs},
+        "methods": len(ranks),
+        "critical": table.reach,
+        "friedman": test.p_value,
+        "iman_davenport": test.iman_davenport_p,
+        "clusters": test.n_datasets,
     }
-    return Finding("", facts)
-
-
-@finding("pure", "negatives")
-def table_gain(pure: pd.DataFrame, negatives: pd.DataFrame) -> Finding:
-    """What labelled outliers change between the two tables, for the family and KNFST."""
-    table = gains(Rerun(negatives, "negatives"), Rerun(pure, "pure"))
-    names = {"lp": "ℓp-SVDD", "l1": "ℓ1-SVDD", "knfst": "KNFST"}
-    facts = {key: worded(SimpleNamespace(**table.loc[name])) for key, name in names.items()}
-    facts["lp_printed"] = signed(table.loc["ℓp-SVDD", "printed"])
-    return Finding("", facts, table)
 
 
 # -- tables below the figures -----------------------------------------------------------------
-
-
-def full_tables(table: Rerun) -> dict[str, pd.DataFrame]:
-    """All sets and methods: here, printed, the difference."""
-    flagged = tables.flags(table.rows)
-
-    def dressed(frame: pd.DataFrame) -> pd.DataFrame:
-        frame = frame.rename(columns=lambda name: method_label(name).replace("-SVDD", ""))
-        marks = {name: set_label(name) + (" †" if name in flagged else "") for name in frame.index}
-        return frame.rename(index=marks).rename_axis("data set")
-
-    shown = {"here": table.here, "printed": table.printed}
-    shown["here minus printed"] = table.here - table.printed
-    return {title: dressed(frame) for title, frame in shown.items()}
 
 
 def by_method(table: pd.DataFrame) -> pd.DataFrame:

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 
 from lpsvdd.plots import fraction
-from replication.evidence import MARGIN, Difference, compare_over_sets, weighed
+from replication.evidence import MARGIN, compare_over_sets
 from replication.figures import NARROW, WIDE, Draw, colour_of, exponent_colour
-from replication.findings import Finding, finding
+from replication.findings import Numbers
 from replication.layout import set_label
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ LINES = {1.0: "-", 1.2: "-", 2.0: "-", 5.0: "--", 20.0: ":"}
 SPLIT = ["dataset", "trial"]
 
 
-def matched(rows: pd.DataFrame) -> pd.DataFrame:
+def matched_models(rows: pd.DataFrame) -> pd.DataFrame:
     """The matched models of p other than 2, with the difference of their AUC from that of p = 2."""
     rows = rows[rows["kind"] == "matched"]
     place = [*SPLIT, "share"]
@@ -40,69 +40,67 @@ def matched(rows: pd.DataFrame) -> pd.DataFrame:
     return others.assign(difference=others["auc"] - others["auc_2"])
 
 
-def way(rows: pd.DataFrame) -> pd.Series:
+def way_to_hard_ball(rows: pd.DataFrame) -> pd.Series:
     """The way from the mean (0) to the hard ball (1): root of the tilt, relative to its most."""
     ends = rows[(rows["kind"] == "end") & (rows["c"] == 1.0)].set_index(SPLIT)["tilt"].rename("end")
     hard = rows.join(ends, on=SPLIT)["end"]
     return np.sqrt((rows["tilt"] / hard).where(hard > 0.0, 0.0).clip(0.0, 1.0))
 
 
-@finding("tilt")
-def one_curve(rows: pd.DataFrame) -> Finding:
-    """Which exponents rank as p = 2 does at equal tilt, and where the paper's cells lie.
+def curve_table(rows: pd.DataFrame) -> pd.DataFrame:
+    """Compare every exponent with p = 2 at equal tilt; rule 3 of the plan.
 
-    On the curve (rule 3 of the plan): median correlation at least 0.99, mean absolute difference of
-    the AUCs below half a point, and the mean difference equivalent to none. Open: all but the
-    last, and no difference found either.
+    ``on_curve``: median correlation at least 0.99, mean absolute difference of the AUCs (``size``)
+    below half a point, and the mean difference (``left``) equivalent to none. ``open``: all but the
+    last, and no difference found either. ``middle``: the size at the worst tilt.
     """
-    others, by_exponent = matched(rows), {}
-    for p, part in others.groupby("p"):
-        difference = compare_over_sets(part.groupby("dataset", sort=False)["difference"].mean())
-        by_exponent[p] = _summary(part, difference)
-    table = pd.DataFrame(by_exponent).T.rename_axis("p")
+    lines = {}
+    for p, part in matched_models(rows).groupby("p"):
+        left = compare_over_sets(part.groupby("dataset", sort=False)["difference"].mean())
+        off = part.assign(size=part["difference"].abs())
+        correlation, size = float(part["correlation"].median()), float(off["size"].mean())
+        alike = correlation >= ALIKE and size < MARGIN
+        lines[p] = {
+            "correlation": correlation,
+            "low": float(part["correlation"].quantile(0.05)),
+            "size": size,
+            "middle": float(off.groupby("share")["size"].mean().max()),
+            "left": left,
+            "on_curve": alike and left.equivalent,
+            "open": alike and not left.exists and not left.equivalent,
+        }
+    return pd.DataFrame(lines).T.rename_axis("p")
+
+
+def one_curve(rows: pd.DataFrame) -> Numbers:
+    """Count which exponents rank as p = 2 does at equal tilt, and where the paper's cells lie.
+
+    ``span``: AUC between the best and the worst point of the way at p = 2, mean over sets.
+    """
+    table = curve_table(rows)
     two = rows[((rows["kind"] == "matched") & (rows["p"] == 2.0)) | (rows["kind"] == "end")]
     span = two.groupby(SPLIT)["auc"].agg(np.ptp).groupby("dataset").mean()
-    paper = rows[rows["kind"] == "paper"].assign(way=way(rows))
-    cells = paper[paper["p"] > 1.0]
-    least = paper[paper["p"] == 1.0].groupby(SPLIT)["way"].min().groupby("dataset").median()
-    on = [p for p, row in by_exponent.items() if row["on_curve"]]
-    near = [p for p, row in by_exponent.items() if row["alike"] and p not in on]
-    facts = {
-        "sets": others["dataset"].nunique(),
-        "on": [fraction(p) for p in on],
-        "open": [fraction(p) for p in near],
-        "off": [fraction(p) for p in by_exponent if p not in (*on, *near)],
+    paper = rows[rows["kind"] == "paper"].assign(way=way_to_hard_ball(rows))
+    cells, one = paper[paper["p"] > 1.0], paper[paper["p"] == 1.0]
+    least = one.groupby(SPLIT)["way"].min().groupby("dataset").median()
+    on, near = table["on_curve"].astype(bool), table["open"].astype(bool)
+    return {
+        "sets": rows["dataset"].nunique(),
+        "on": [fraction(p) for p in table.index[on]],
+        "open": [fraction(p) for p in table.index[near]],
+        "off": [fraction(p) for p in table.index[~on & ~near]],
+        "size": {fraction(p): value for p, value in table["size"].items()},
+        "left": {fraction(p): value for p, value in table["left"].items()},
         "span": float(span.mean()),
         "at_mean": 100 * float((cells["way"] < 0.1).mean()),
-        "l1_at_hard": 100 * float((paper[paper["p"] == 1.0]["way"] > 0.95).mean()),
+        "l1_at_hard": 100 * float((one["way"] > 0.95).mean()),
         "l1_no_mean": int((least > 0.1).sum()),
-    }
-    for p, row in by_exponent.items():
-        name = fraction(p).replace("/", "_")
-        for fact in ("size", "left"):
-            facts[f"{fact}_{name}"] = row[fact]
-    return Finding("", facts, table.drop(columns=["left"]), draw_curves(rows))
-
-
-def _summary(part: pd.DataFrame, difference: Difference) -> dict:
-    correlation, size = float(part["correlation"].median()), float(part["difference"].abs().mean())
-    alike = correlation >= ALIKE and size < MARGIN
-    by_share = part.assign(size=part["difference"].abs()).groupby("share")["size"].mean()
-    return {
-        "correlation": correlation,
-        "low": float(part["correlation"].quantile(0.05)),
-        "size": size,
-        "middle": float(by_share.max()),
-        "mean": difference.mean,
-        "left": weighed(difference),
-        "alike": alike and not difference.exists,
-        "on_curve": alike and difference.equivalent,
     }
 
 
 def draw_curves(rows: pd.DataFrame, shown: tuple[str, ...] = SHOWN) -> Draw:
     """AUC on the way from the kernel mean to the hard ball, all p; the paper's cells as marks."""
-    rows = rows.assign(way=way(rows))
+    rows = rows.assign(way=way_to_hard_ball(rows))
     names = [name for name in shown if name in set(rows["dataset"])] or sorted(
         set(rows["dataset"])
     )[:6]
@@ -152,20 +150,29 @@ def _draw_set(ax: Axes, rows: pd.DataFrame) -> None:
     ax.tick_params(labelsize=8)
 
 
-@finding("tilt")
-def leaving_mean(rows: pd.DataFrame) -> Finding:
-    """Distances of centres near the kernel mean, measured and predicted (rules 1, 2 and 4)."""
-    others = matched(rows)
-    smooth = others[others["p"] > 1.0].assign(ratio=lambda t: t["distance"] / t["predicted"])
+def _near_mean(rows: pd.DataFrame) -> pd.DataFrame:
+    """Matched models of smooth p with the measured over the predicted distance of the centres."""
+    others = matched_models(rows)
+    return others[others["p"] > 1.0].assign(ratio=lambda t: t["distance"] / t["predicted"])
+
+
+def ratio_table(rows: pd.DataFrame) -> pd.DataFrame:
+    """Tabulate measured over predicted distance of the centres: exponents × shares, medians."""
+    smooth = _near_mean(rows)
+    return smooth.pivot_table(index="p", columns="share", values="ratio", aggfunc="median")
+
+
+def leaving_mean(rows: pd.DataFrame) -> Numbers:
+    """Compare distances of centres near the kernel mean with the theorems (rules 1, 2 and 4)."""
+    others, smooth = matched_models(rows), _near_mean(rows)
     near = smooth[smooth["share"] == PREDICTED_AT]
     pairs = near.groupby(["dataset", "p"])["ratio"].median()
     first = others[others["share"] == PREDICTED_AT].pivot_table(
         index=SPLIT, columns="p", values="distance"
     )
     order = (first[[5.0, 20.0, 1.2, 1.0]].diff(axis=1).iloc[:, 1:] > 0.0).all(axis=1)
-    table = smooth.pivot_table(index="p", columns="share", values="ratio", aggfunc="median")
     distance = others.pivot_table(index="p", columns="share", values="distance", aggfunc="median")
-    facts = {
+    return {
         "pairs": len(pairs),
         "described": 100 * float(pairs.between(0.5, 2.0).mean()),
         "least": float(pairs.min()),
@@ -176,4 +183,3 @@ def leaving_mean(rows: pd.DataFrame) -> Finding:
         "largest_5": 100 * float(distance.loc[5.0].max()),
         "largest_20": 100 * float(distance.loc[20.0].max()),
     }
-    return Finding("", facts, table)
