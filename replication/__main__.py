@@ -1,6 +1,6 @@
 """``python -m replication``."""
 
-from replication.cli import main
+from replication.cli import command_line
 
 if __name__ == "__main__":  # a worker process imports this module too
-    main()
+    command_line()

@@ -1,65 +1,57 @@
-"""Who and what is cited: ``replication/about.yml``, and the citation in two formats to copy."""
+"""What this repository is: ``CITATION.cff``, kept by hand, and the commit that lies here."""
 
 from __future__ import annotations
 
-import re
+import json
+import subprocess
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
-
-import lpsvdd
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
 @cache
-def about() -> dict[str, Any]:
-    """The content of ``replication/about.yml``."""
-    return yaml.safe_load((ROOT / "replication" / "about.yml").read_text(encoding="utf-8"))
+def citation() -> dict[str, Any]:
+    """Read ``CITATION.cff``; the report is its ``preferred-citation``."""
+    return yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
 
 
-def full_name(author: dict[str, str]) -> str:
-    """Given name first; a group has one name."""
-    return author.get("name") or f"{author['given-names']} {author['family-names']}"
+class Commit(NamedTuple):
+    """A commit, the hash of its files (``tree``), its second, and files changed since."""
+
+    name: str = ""
+    tree: str = ""
+    time: int = 0
+    changed: tuple[str, ...] = ()
 
 
-def doi_url(doi: str | None) -> str:
-    """The address of a DOI, empty without one."""
-    return f"https://doi.org/{doi}" if doi else ""
+def git_output(*words: str | Path, root: Path = ROOT) -> str:
+    """Return what git prints."""
+    command = ["git", "-C", root, *words]
+    return subprocess.run(command, capture_output=True, check=True, text=True).stdout
 
 
-def address(entry: dict[str, Any]) -> str:
-    """Where to find the deposit: its DOI, else the repository, else nothing."""
-    return doi_url(entry["doi"]) or entry["repository"] or ""
+def commit(root: Path = ROOT) -> Commit:
+    """Return the commit of a checkout; of an unpacked archive nothing is known."""
+    try:
+        name, tree, time = git_output("log", "-1", "--format=%H %T %ct", root=root).split()
+        changed = git_output("status", "--porcelain", "--untracked-files=no", root=root)
+    except (OSError, subprocess.CalledProcessError):
+        return Commit()
+    return Commit(name, tree, int(time), tuple(line[3:] for line in changed.splitlines()))
 
 
-def bibtex(entry: dict[str, Any] | None = None) -> str:
-    """The article with its code as an entry of BibTeX."""
-    entry = entry or about()
-    authors = [
-        f"{{{a['name']}}}" if "name" in a else f"{a['family-names']}, {a['given-names']}"
-        for a in entry["authors"]
-    ]
-    fields = {
-        "author": " and ".join(authors),
-        "title": re.sub(r"\[Re\]", "{[Re]}", entry["title"]).replace("ℓp", "{$\\ell_p$}"),
-        "year": entry["year"],
-        "note": f"Replication report with code and data, version {lpsvdd.__version__}",
-        "doi": entry["doi"],
-        "url": address(entry),
-    }
-    lines = [f"  {name:<6} = {{{value}}}" for name, value in fields.items() if value]
-    return f"@misc{{lpsvdd{entry['year']},\n" + ",\n".join(lines) + "\n}"
-
-
-def sentence(entry: dict[str, Any] | None = None) -> str:
-    """The same as one line of a list of references."""
-    entry = entry or about()
-    authors = ", ".join(full_name(author) for author in entry["authors"])
-    where = f" {address(entry)}" if address(entry) else ""
-    return (
-        f"{authors} ({entry['year']}). {entry['title']}. "
-        f"Replication report with code and data, version {lpsvdd.__version__}.{where}"
-    )
+def stored_runs() -> str:
+    """List the stored tables with date, commit and processor of their run, as Markdown."""
+    lines = ["| table | date | commit | processor |", "|---|---|---|---|"]
+    for path in sorted((ROOT / "results").glob("*.provenance.json")):
+        run = json.loads(path.read_text(encoding="utf-8"))
+        code = run["git_commit"].partition("+")
+        made = f"`{code[0][:9]}`{' and changes' * bool(code[1])}"
+        lines.append(
+            f"| `{path.name.split('.')[0]}` | {run['date']} | {made} | {run['processor']} |"
+        )
+    return "\n".join(lines)

@@ -1,132 +1,53 @@
-"""``make archive``: one deposit, the same bytes from the same commit.
+"""``make archive``: one ZIP file by ``git archive``, the same bytes from the same commit.
 
-    ro-crate-metadata.json  metadata.yaml  codecheck.yml  CITATION.cff  codemeta.json
-    article.pdf             the article
-    source/                 the files of the commit: code, data, results, lock file
-    book/                   the rendered book, if it was built
-    manifest-sha256.txt     a checksum of every file
+    source/      the files of the commit: code, data, results and their records, lock file
+    article.pdf  the article
+    book/        the rendered book, if it was built
 
-Entries are in order, have the time of the commit and are stored without compression, whose bytes
-would depend on the version of a library. The rendered book shows the times of its own build: with
-it, the other files are the same and its pages are not.
+Nothing is compressed, because compressed bytes depend on the version of a library. The pages of the
+book show the times of their own build, so only a deposit without the book is the same everywhere.
 """
 
 from __future__ import annotations
 
-import zipfile
-from collections.abc import Mapping
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import lpsvdd
-from replication import article, metadata
-from replication.about import ROOT, about
-from replication.source import PLAIN, Files, Source, committed, directory_id, files
+from replication import article
+from replication.about import ROOT, commit, git_output
 
 
 class ArchiveError(ValueError):
-    """The deposit does not describe what it holds."""
+    """The deposit would not be what its name says."""
 
 
-def contents(
-    code: Source, pdf: bytes, book: Path | None = None, quoted: Mapping[str, Any] | None = None
-) -> Files:
-    """Every file of the deposit."""
-    entry = about()
-    held = {f"source/{path}": one for path, one in files(code).items()}
-    texts = metadata.tracked() | {
-        "codecheck.yml": metadata.codecheck_yml(entry, "source/"),
-        "metadata.yaml": metadata.rescience(entry, code, quoted or article.facts(code)),
-    }
-    held |= {name: (PLAIN, text.encode()) for name, text in texts.items()}
-    held["article.pdf"] = (PLAIN, pdf)
-    if book is not None:
-        # The book holds the article, which names its commit: so it tells what it was built from.
-        if pdf not in [path.read_bytes() for path in book.glob("_static/article.pdf")]:
-            raise ArchiveError(
-                f"the book in {book.name} is not of this commit: make book again, or remove it"
-            )
-        for path in sorted(p for p in book.rglob("*") if p.is_file()):
-            if ".doctrees" not in path.parts and path.name != ".buildinfo":
-                held[f"book/{path.relative_to(book).as_posix()}"] = (PLAIN, path.read_bytes())
-    bodies = {path: body for path, (_, body) in sorted(held.items())}
-    crate = metadata.crate(entry, code, bodies)
-    check_crate(crate, bodies)
-    held["ro-crate-metadata.json"] = (PLAIN, metadata.as_json(crate).encode())
-    sums = [f"{metadata.sha256(body)}  {p}" for p, (_, body) in sorted(held.items())]
-    held["manifest-sha256.txt"] = (PLAIN, ("\n".join(sums) + "\n").encode())
-    return dict(sorted(held.items()))
-
-
-def check_crate(crate: Mapping[str, Any], held: Mapping[str, bytes]) -> None:
-    """Raise ArchiveError unless the metadata meet RO-Crate 1.1 and describe exactly these files."""
-    graph = {one.get("@id"): one for one in crate["@graph"]}
-    problems = [f"{k} has no type" for k, one in graph.items() if not one.get("@type")]
-    if len(graph) < len(crate["@graph"]) or None in graph:
-        problems.append("an entity has no identifier of its own")
-    descriptor, root = graph.get("ro-crate-metadata.json", {}), graph.get("./", {})
-    if descriptor.get("conformsTo") != {"@id": metadata.PROFILE}:
-        problems.append("the descriptor names no profile")
-    if descriptor.get("about") != {"@id": "./"}:
-        problems.append("the descriptor is not about the root")
-    needed = ("name", "description", "datePublished", "license", "hasPart")
-    problems += [f"the root has no {name}" for name in needed if not root.get(name)]
-    for key, one in graph.items():
-        for name, value in one.items():
-            for part in value if isinstance(value, list) else [value]:
-                if isinstance(part, dict) and not (
-                    set(part) == {"@id"}
-                    and (part["@id"] in graph or part["@id"].startswith("https://"))
-                ):
-                    problems.append(f"{name} of {key} leads nowhere")
-    described = {key for key, one in graph.items() if one["@type"] == "File"}
-    problems += [f"{path} is not described" for path in held if path not in described]
-    parts = {part["@id"] for part in root.get("hasPart", [])}
-    for path in described:
-        if path not in held or path not in parts:
-            problems.append(f"{path} is described and not held")
-        elif graph[path]["sha256"] != metadata.sha256(held[path]):
-            problems.append(f"{path} is another file than described")
-    if problems:
-        raise ArchiveError("; ".join(problems[:5]))
-
-
-def write(held: Files, path: Path, time: int) -> None:
-    """The deposit as a ZIP file without compression, every entry with the same time."""
-    moment = datetime.fromtimestamp(time, UTC).timetuple()[:6]
-    with zipfile.ZipFile(path, "w") as deposit:
-        for name, (mode, body) in held.items():
-            info = zipfile.ZipInfo(f"{path.stem}/{name}", moment)
-            info.external_attr = mode << 16
-            info.create_system = 3  # a Unix, wherever it was written
-            deposit.writestr(info, body)
-
-
-def check(path: Path) -> str:
-    """Read a deposit again and return the identifier of its source; raises where it disagrees."""
-    with zipfile.ZipFile(path) as deposit:
-        entries = {
-            info.filename.partition("/")[2]: (info.external_attr >> 16, deposit.read(info))
-            for info in deposit.infolist()
-        }
-    listed = entries.pop("manifest-sha256.txt")[1].decode().splitlines()
-    wanted = {name: checksum for checksum, name in (line.split("  ", 1) for line in listed)}
-    for name in sorted(wanted.keys() | entries.keys()):
-        if name not in entries or metadata.sha256(entries[name][1]) != wanted.get(name):
-            raise ArchiveError(f"{name} is not the file of the manifest")
-    inside = {name.partition("source/"): one for name, one in entries.items()}
-    return directory_id({rest: one for (head, _, rest), one in inside.items() if rest and not head})
-
-
-def make(folder: Path, book: Path = ROOT / "_build" / "html") -> Path:
-    """Make the deposit of the commit in a folder, and check it by reading it again."""
-    code = committed()
-    pdf = article.build(ROOT / "_build" / "article", code)
+def make_deposit(folder: Path, root: Path = ROOT) -> Path:
+    """Write the deposit of the commit of a checkout into a folder."""
+    code = commit(root)
+    if not code.name:
+        raise ArchiveError("this folder is no git checkout: a deposit is made from a commit")
+    if code.changed:
+        names = ", ".join(code.changed[:3])
+        raise ArchiveError(f"a deposit is made from a commit; commit or undo first: {names}")
+    pdf = article.write_pdf(root / "_build/article")
+    name = f"lpsvdd-{lpsvdd.__version__}-{code.name[:10]}"
+    words: list[str | Path] = [f"--prefix={name}/", f"--add-file={pdf.resolve()}"]
+    for path in book_files(root / "_build/html", pdf):
+        inside = path.relative_to(root / "_build/html").parent.as_posix()
+        place = f"{name}/book/" if inside == "." else f"{name}/book/{inside}/"
+        words += [f"--prefix={place}", f"--add-file={path}"]
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"lpsvdd-{lpsvdd.__version__}-{code.commit[:10]}.zip"
-    held = contents(code, pdf.read_bytes(), book if (book / "index.html").exists() else None)
-    write(held, path, code.time)
-    if check(path) != code.directory_id:
-        raise ArchiveError("the source in the deposit is not that of the commit")
-    return path
+    output = (folder / f"{name}.zip").resolve()
+    words += [f"--prefix={name}/source/", f"--output={output}", code.name]
+    git_output("-c", "core.autocrlf=false", "archive", "--format=zip", "-0", *words, root=root)
+    return output
+
+
+def book_files(book: Path, pdf: Path) -> list[Path]:
+    """List the files of the rendered book; it holds the article, which names its commit."""
+    if not (book / "index.html").exists():
+        return []
+    held = book / "_static/article.pdf"
+    if not held.is_file() or held.read_bytes() != pdf.read_bytes():
+        raise ArchiveError(f"{book} is not of this commit: run make book again, or remove it")
+    return sorted(path for path in book.rglob("*") if path.is_file() and path.name != ".buildinfo")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def comparison() -> pd.DataFrame:
+def sizes_table() -> pd.DataFrame:
     """One line a data set: its sizes here, and the three that the paper's Table 1 prints."""
     table = catalogue()
     printed = pd.DataFrame(SIZES, index=["n", "positives", "dim"]).T

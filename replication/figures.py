@@ -9,7 +9,7 @@ panels side by side or, narrow, in a column.
 from __future__ import annotations
 
 import re
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from io import BytesIO
@@ -31,19 +31,19 @@ WIDE, NARROW = 7.2, 3.6
 """Inches: the book's column, and a phone's at the size of letters that can be read."""
 MARK = "narrow-variant:"
 GREY = "#6a6a6a"
-COLOURS = {
+METHOD_COLOURS = {
     "lp": PALETTE["vermillion"],
     "l1": PALETTE["blue"],
-    "l2": PALETTE["sky"],
+    "l2": PALETTE["green"],
     "kernel mean": PALETTE["black"],
 }
 """By method. Orange (vermillion) is reserved: tuned ℓp, and what sticks out of a ball."""
-EXPONENTS = {
+EXPONENT_COLOURS = {
     1.0: PALETTE["blue"],
     32 / 31: "#8c564b",
-    1.2: PALETTE["green"],
+    1.2: PALETTE["sky"],
     1.5: "#7a7a1f",
-    2.0: PALETTE["sky"],
+    2.0: PALETTE["green"],
     5.0: PALETTE["purple"],
     20.0: "#7b3f8c",
 }
@@ -67,40 +67,27 @@ def heat_map(
     *,
     ps: Sequence[float],
     cs: Sequence[float],
-    ax: Axes | None = None,
-    label: str = "",
-    fmt: str | None = "{:.1f}",
-    colorbar: bool = True,
-    low: tuple[float, str] | None = None,
+    ax: Axes,
+    fmt: str = "{:.1f}",
     **image: Any,
 ) -> Axes:
-    """Table of values over exponents (rows) and costs (columns); missing cells stay empty.
-
-    With numbers in the cells (``fmt``) a colour bar says nothing new: leave it out. ``low`` is a
-    bound and the words for every value below it.
-    """
+    """Draw a table of values over exponents (rows) and costs (columns); missing cells are empty."""
     values = np.ma.masked_invalid(np.asarray(values, dtype=float))
     if values.shape != (len(ps), len(cs)):
         raise ValueError(f"values has shape {values.shape}, expected {(len(ps), len(cs))}")
-    ax = ax or panels(1, narrow=False)[1][0]
     shown = ax.imshow(values, aspect="auto", **image)
-    if fmt:
-        for (row, column), value in np.ndenumerate(values.filled(np.nan)):
-            if np.isfinite(value):
-                red, green, blue, _ = shown.cmap(shown.norm(value))
-                deep = 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
-                text = fmt.format(value).replace("-", "\N{MINUS SIGN}")
-                if low is not None and value < low[0]:
-                    text = low[1]
-                look: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": "small"}
-                ax.text(column, row, text, color="#fefefe" if deep else "#010101", **look)
+    for (row, column), value in np.ndenumerate(values.filled(np.nan)):
+        if np.isfinite(value):
+            red, green, blue, _ = shown.cmap(shown.norm(value))
+            deep = 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
+            look: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": "small"}
+            look["color"] = "#fefefe" if deep else "#010101"
+            ax.text(column, row, fmt.format(value).replace("-", "\N{MINUS SIGN}"), **look)
     ax.set_xticks(range(len(cs)), [f"{c:g}" for c in cs])
     ax.set_yticks(range(len(ps)), [fraction(p) for p in ps])
     ax.set(xlabel="c", ylabel="p")
     ax.grid(False)
     ax.spines[:].set_visible(False)
-    if colorbar:
-        ax.figure.colorbar(shown, ax=ax, label=label)
     return ax
 
 
@@ -119,6 +106,14 @@ def both_widths(draw: Draw) -> str:
     wide = svg(draw(narrow=False)).decode()
     narrow = b64encode(svg(draw(narrow=True))).decode()
     return f"{wide.rstrip()}\n<!--{MARK}{narrow}-->\n"
+
+
+def split_drawing(text: str) -> tuple[str, str | None]:
+    """Return the wide drawing and the narrow one of what :func:`both_widths` made."""
+    found = re.search(rf"\n?<!--{MARK}([A-Za-z0-9+/=]*)-->", text)
+    if found is None:
+        return text, None
+    return text.replace(found[0], ""), b64decode(found[1]).decode()
 
 
 def show(draw: Draw) -> None:
@@ -171,23 +166,15 @@ def contrast(one: np.ndarray, other: np.ndarray) -> float:
 # -- one look ---------------------------------------------------------------------------------
 
 
-def ink(colour: str) -> str:
-    """The colour for letters on white: darker until they can be read."""
-    channels = np.array([int(colour[k : k + 2], 16) for k in (1, 3, 5)], dtype=float)
-    while contrast(channels, np.full(3, 255.0)) < LEAST:
-        channels *= 0.97
-    return "#" + "".join(f"{round(value):02x}" for value in channels)
-
-
 def exponent_colour(p: float) -> str:
     """The colour of an exponent in the whole book: p = 1 and 2 as ℓ1 and ℓ2, never ℓp's orange."""
-    return min(EXPONENTS.items(), key=lambda pair: abs(np.log(pair[0] / p)))[1]
+    return min(EXPONENT_COLOURS.items(), key=lambda pair: abs(np.log(pair[0] / p)))[1]
 
 
 def colour_of(method: str) -> str:
     """The colour of a method in the whole book; grey for those the text seldom speaks of."""
     plain = method.replace("ℓ", "l")
-    return next((c for start, c in COLOURS.items() if plain.startswith(start)), GREY)
+    return next((c for start, c in METHOD_COLOURS.items() if plain.startswith(start)), GREY)
 
 
 def intervals(
@@ -198,7 +185,6 @@ def intervals(
     colours: Iterable[str] | str = PALETTE["vermillion"],
     printed: Sequence[float] | None = None,
     margin: bool = False,
-    above: bool = False,
 ) -> Axes:
     """Means with intervals (columns mean, low, high), first line on top; open marks: printed."""
     place = np.arange(len(table))[::-1]
@@ -210,14 +196,7 @@ def intervals(
     ax.scatter(table["mean"], place, s=26, facecolors=colours, edgecolors=colours, zorder=3)
     if printed is not None:
         ax.scatter(printed, place, s=24, marker="D", facecolors="none", edgecolors=GREY, zorder=2)
-    names = list(table.index) if labels is None else labels
-    if not above:
-        ax.set_yticks(place, names)
-    else:  # names above their line: beside it they would take half of a phone
-        ax.set_yticks([])
-        left = ax.get_yaxis_transform()
-        for height, name in zip(place, names, strict=True):
-            ax.annotate(name, (0.0, height), (2, 5), left, textcoords="offset points", fontsize=8)
+    ax.set_yticks(place, list(table.index) if labels is None else labels)
     ax.set_ylim(-0.8, len(table) - 0.2)
     ax.grid(axis="y", visible=False)
     return ax
@@ -230,14 +209,13 @@ def interval_figure(
     height: float = 0.0,
     short: Callable[[str], str] = str,
     colour: Callable[[str], str] | None = None,
-    above: bool = False,
     **options: Any,
 ) -> Draw:
     """A drawing of one table of intervals, or of several by title, side by side.
 
-    ``short`` makes a name of the index fit a phone, or ``above`` puts it above its line there;
-    ``colour`` is that of a line by its name; a column "printed" becomes open marks with their key.
-    The other options are those of :func:`intervals`.
+    ``short`` makes a name of the index fit a phone; ``colour`` is that of a line by its name; a
+    column "printed" becomes open marks with their key. The other options are those of
+    :func:`intervals`.
     """
     parts = {"": tables} if isinstance(tables, pd.DataFrame) else tables
     lines = max(map(len, parts.values()))
@@ -251,7 +229,7 @@ def interval_figure(
             labels = [short(name) for name in names] if narrow else names
             if "printed" in table:
                 look["printed"] = table["printed"]
-            intervals(ax, table, labels=labels, above=above and narrow, **look, **options)
+            intervals(ax, table, labels=labels, **look, **options)
             ax.set(title=title, xlabel=xlabel)
             if (
                 number
@@ -277,7 +255,6 @@ def heat_figure(tables: dict[str, pd.DataFrame], height: float = 3.6, **looks: A
 
     A look (``fmt``, ``vmin``, ``cmap`` ...) is one for all maps or a list with one for each.
     """
-    looks = {"colorbar": False} | looks
 
     def draw(narrow: bool) -> Figure:
         figure, axes = panels(len(tables), narrow=narrow, height=height)
@@ -374,19 +351,3 @@ def name_points(ax: Axes, names: Iterable[str], x: Iterable[float], y: Iterable[
     ax.figure.canvas.draw()
     adjust_text(texts, x, y, ax=ax)
     return ax
-
-
-def spaced(values: np.ndarray, gap: float) -> np.ndarray:
-    """Places near the values, at least ``gap`` apart, in the same order."""
-    order = np.argsort(values)
-    place = values[order].astype(float)
-    for _ in range(200):
-        short = gap - np.diff(place)
-        if (short <= 1e-9).all():
-            break
-        for i in np.flatnonzero(short > 1e-9):
-            place[i] -= short[i] / 2
-            place[i + 1] += short[i] / 2
-    out = np.empty_like(place)
-    out[order] = place
-    return out

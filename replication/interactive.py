@@ -1,4 +1,4 @@
-r"""The explorable of the book: an interactive figure in five steps, and a reader's own table.
+r"""The explorable of the book: an interactive figure in six steps, and a reader's own table.
 
 The browser solves lp-SVDD itself: scripts, text and look are in ``book/explorable``, and
 :func:`figure_html` puts them into one element that needs no other file. The page carries the points
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from replication.datasets import load
-from replication.findings.boundaries import cloud
+from replication.findings.boundaries import FIGURE_EXPONENTS, cloud
 from replication.paper import COSTS, EXPONENTS
 
 SOURCE = Path(__file__).resolve().parents[1] / "book" / "explorable"
@@ -57,6 +57,14 @@ def grid_example(seed: int) -> dict[str, Any]:
     return {"points": _listed(train), "judges": judges, "ps": EXPONENTS, "cs": COSTS}
 
 
+def labelled_example(seed: int) -> dict[str, Any]:
+    """Sixty targets of the cloud and labelled outliers among and around them."""
+    targets = cloud(seed)[:60]
+    outliers = np.random.default_rng(seed).uniform(targets.min(axis=0), targets.max(axis=0), (8, 2))
+    labels = [1] * len(targets) + [-1] * len(outliers)
+    return {"points": _listed(np.vstack([targets, outliers])), "labels": labels}
+
+
 def _clusters(rng: np.random.Generator, n_each: int) -> np.ndarray:
     return rng.normal(np.repeat(CLUSTERS, n_each, axis=0), 0.9)
 
@@ -81,6 +89,8 @@ def page_data(seed: int) -> dict[str, Any]:
         "cs": COST_VALUES,
         "widths": WIDTH_VALUES,
         "shares": SHARE_VALUES,
+        "nine": FIGURE_EXPONENTS,
+        "outliers": labelled_example(seed),
         "grid": grid_example(seed),
         "example": {"text": example_table()},
     }
@@ -93,11 +103,12 @@ def figure_html(data: dict[str, Any]) -> str:
     return (
         f"<style>{_source('explorable.css')}</style>"
         f'<figure class="explorable"><script type="application/json">{text}</script>'
-        '<div class="tabs" role="tablist" aria-label="Steps"></div>'
-        '<div class="stage"><div class="view"><div class="pinned"></div><div class="tools"></div>'
-        f'</div><div class="text">{_source("steps.html")}<div class="controls"></div></div></div>'
-        "</figure>"
-        "<noscript>The interactive figure needs JavaScript.</noscript>"
+        '<div class="tabs" role="tablist" aria-label="Steps"></div><div class="stage">'
+        '<div class="view"><div class="pinned"></div><div class="controls"></div>'
+        '<div class="tools"></div></div>'
+        f'<div class="text">{_source("steps.html")}</div></div></figure>'
+        "<noscript><style>.explorable { display: none; }</style><p>The interactive figure needs "
+        "JavaScript. The picture of nine boundaries below needs none.</p></noscript>"
         f"<script>{scripts}</script>"
     )
 

@@ -26,7 +26,7 @@ def solve_joint(
     factor: Literal["printed", "corrected"] = "printed",
     **options: Any,
 ) -> ReferenceSolution:
-    """The joint form for p > 1, with f = 1/2 ("printed") or f = 2^(-q) ("corrected").
+    """Return the joint form for p > 1, with f = 1/2 ("printed") or f = 2^(-q) ("corrected").
 
     ``solver`` and ``options`` as in :func:`lpsvdd.reference.solve_dual`.
     """

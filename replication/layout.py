@@ -11,13 +11,12 @@ from collections.abc import Iterable, Mapping
 from html import escape
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from replication.datasets import catalogue
 from replication.results import read, read_record, results_folder
 from replication.tables import flags
-from replication.wording import minus, number
+from replication.wording import minus
 
 SHORT = {"FMNIST": "Fashion-MNIST", "led7digit": "LED 7 digit", "Delft pump": "Delft pump"}
 FLAG_NOTES = {
@@ -43,52 +42,52 @@ def set_label(dataset: str) -> str:
     return f"{name} ({dataset})"
 
 
-def _cell(value: Any, form: str | None) -> str:
-    if isinstance(value, str):  # an interval breaks before its bracket, not inside
-        return re.sub(r"(?<=\d) to (?=[+−\d])", "\u00a0to\u00a0", minus(value))
-    if value is None or pd.isna(value):
+def _cell(value: Any, form: str) -> str:
+    """One cell as text: a true minus, no sign or exponent on a zero, "–" for what is missing."""
+    if value is None or value != value:
         return "–"
-    before, mark, after = (form or "{}").partition("{")
-    spec, _, end = after.partition("}")
-    return f"{before}{number(value, spec.lstrip(':'))}{end}" if mark else before
+    text = minus(value if isinstance(value, str) else form.format(value))
+    text = re.sub(r"^[+−]?(0(\.0*)?)(e\+00)?$", r"\1", text)
+    return re.sub(r", (?=[+−\d])", ",\u00a0", text)  # an interval breaks before its bracket
+
+
+def _is_word(text: str) -> bool:
+    """Text without a digit: its column is one of words, to the left."""
+    return re.search(r"[^\W\d]", text) is not None and re.search(r"\d", text) is None
 
 
 def table_html(
     table: pd.DataFrame,
     label: str,
     *,
-    formats: Mapping[str, str] | str | None = None,
+    formats: Mapping[str, str] | str = "{}",
     best: bool = False,
     fold: bool = False,
-    mark: str | None = None,
 ) -> str:
-    """A table with its index as first column; ``best`` marks the largest number of each line.
-
-    ``mark`` is the line that the text speaks of.
+    """Return a table with its index as first column; ``best`` marks each line's largest number.
 
     ``formats``: one for all columns or one by column. ``fold``: shut behind its label, else the
     label is the caption. Cells that are text may hold markup.
     """
-    names = [escape(str(name or "")) for name in table.index.names]
-    words = {column for column in table if any(map(_is_word, table[column]))}
-    head = "".join(f'<th scope="col">{name}</th>' for name in names) + "".join(
-        f'<th scope="col"{_kind(name in words)}>{escape(str(name)).replace("+", "+<wbr>")}</th>'
-        for name in table.columns  # a heading may break after a plus sign: CVXPY+Clarabel
+    by_column = dict.fromkeys(table, formats) if isinstance(formats, str) else formats
+    text = pd.DataFrame(
+        {name: [_cell(v, by_column.get(name, "{}")) for v in table[name]] for name in table},
+        index=table.index,
     )
+    kind = {name: ' class="word"' if any(map(_is_word, text[name])) else "" for name in text}
+    if best:
+        rounded = table.round(2)
+        top = rounded.eq(rounded.max(axis=1), axis=0)
+        text = text.where(~top, "<strong>" + text + "</strong>")
+    head = "".join(f'<th scope="col">{escape(str(name or ""))}</th>' for name in table.index.names)
+    for name in table:  # a heading may break after a plus sign: CVXPY+Clarabel
+        head += f'<th scope="col"{kind[name]}>{escape(str(name)).replace("+", "+<wbr>")}</th>'
     lines = []
-    for key, row in zip(table.index, table.itertuples(index=False), strict=True):
+    for key, row in zip(table.index, text.to_numpy(), strict=True):
         keys = key if isinstance(key, tuple) else (key,)
-        cells = []
-        top = max((round(v, 2) for v in row if _is_number(v)), default=None) if best else None
-        for column, value in zip(table.columns, row, strict=True):
-            form = formats if isinstance(formats, str) else (formats or {}).get(column)
-            text = _cell(value, form)
-            if best and _is_number(value) and round(value, 2) == top:
-                text = f"<strong>{text}</strong>"
-            cells.append(f"<td{_kind(column in words)}>{text}</td>")
-        heads = "".join(f'<th scope="row">{escape(minus(str(k)))}</th>' for k in keys)
-        kind = ' class="marked"' if mark is not None and key == mark else ""
-        lines.append(f"<tr{kind}>{heads}{''.join(cells)}</tr>")
+        line = "".join(f'<th scope="row">{escape(minus(str(one)))}</th>' for one in keys)
+        line += "".join(f"<td{kind[n]}>{cell}</td>" for n, cell in zip(text, row, strict=True))
+        lines.append(f"<tr>{line}</tr>")
     caption = "" if fold else f"<caption>{escape(label)}</caption>"
     body = (
         f'<table class="numbers">{caption}<thead><tr>{head}</tr></thead>'
@@ -97,23 +96,6 @@ def table_html(
     if not fold:
         return body
     return f'<details class="table"><summary>{escape(label)}</summary>{body}</details>'
-
-
-def _kind(word: bool) -> str:
-    return ' class="word"' if word else ""
-
-
-def _is_word(value: Any) -> bool:
-    """Text without a digit: its column is one of words, to the left."""
-    return (
-        isinstance(value, str)
-        and bool(re.search(r"[^\W\d]", value))
-        and not re.search(r"\d", value)
-    )
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.number)) and not pd.isna(value)
 
 
 def show_table(table: pd.DataFrame, label: str, **options: Any) -> None:
@@ -131,7 +113,7 @@ def commit_text(recorded: str) -> str:
     return f"`{recorded[:9]}`" + (" with uncommitted changes" if "+changes" in recorded else "")
 
 
-def runs(names: Iterable[str]) -> pd.DataFrame:
+def run_table(names: Iterable[str]) -> pd.DataFrame:
     """Which runs made the tables ``results/NAME.csv`` behind a page, one line each."""
     lines = {}
     for name in names:
@@ -142,7 +124,7 @@ def runs(names: Iterable[str]) -> pd.DataFrame:
             else {
                 "run": stored["date"],
                 "commit": commit_text(stored["git_commit"]).replace("`", ""),
-                "version": stored["signature"]["computation"],
+                "version": stored["signature"].get("computation", "–"),
                 "Python": stored["python"],
                 "processor": f"{stored['processor']}, {stored['cores']} cores",
             }
@@ -152,7 +134,7 @@ def runs(names: Iterable[str]) -> pd.DataFrame:
 
 def show_runs(*names: str) -> None:
     """Show :func:`runs` in a notebook, folded."""
-    show_table(runs(names), "The stored runs behind this page", fold=True)
+    show_table(run_table(names), "The stored runs behind this page", fold=True)
 
 
 def computed_here(name: str, rows: pd.DataFrame) -> str:

@@ -180,7 +180,7 @@ def _at(K: np.ndarray, log_cost: np.ndarray, p: float, beta: np.ndarray) -> _Poi
 
 
 def _newton_step(K: np.ndarray, log_cost: np.ndarray, p: float, point: _Point) -> _Point | None:
-    """A damped Newton step; None where no step lowers the value any more."""
+    """Return a damped Newton step; None where no step lowers the value any more."""
     beta, d = point.beta, point.d
     step = point.weights - beta
     if p > 1.0:

@@ -34,20 +34,9 @@ class OwnSet:
     """A data set from a user's file: rows, labels +1 (target) and -1, and the file's checksum."""
 
     name: str
-    target: str
     sha256: str
     X: np.ndarray = field(repr=False)
     y: np.ndarray = field(repr=False)
-
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return len(self.y)
-
-    @property
-    def positives(self) -> int:
-        """Number of target rows."""
-        return int((self.y == 1).sum())
 
 
 def read_set(path: Path, label: str | None = None, target: str | None = None) -> OwnSet:
@@ -74,13 +63,15 @@ def read_set(path: Path, label: str | None = None, target: str | None = None) ->
     counts = classes.value_counts()
     if target is None and set(counts.index) == {"1", "-1"}:
         target = "1"
-    if target not in counts.index or len(counts) < 2:
-        sizes = _list(f"{name} ({count} rows)" for name, count in counts.items())
+    ask = ""
+    if target is None:
         ask = "name the class to describe with --target"
-        if target is not None and target not in counts.index:
-            ask = f"--target {target} is not a class of this file; name one of its classes"
-        elif len(counts) < 2:
-            ask = "a comparison needs two classes or more"
+    elif target not in counts.index:
+        ask = f"--target {target} is not a class of this file; name one of its classes"
+    elif len(counts) < 2:
+        ask = "a comparison needs two classes or more"
+    if ask:
+        sizes = _list(f"{name} ({count} rows)" for name, count in counts.items())
         raise ValueError(
             f"{path.name}: {ask} (column {column!r} has the classes {sizes}); --label names "
             "another column"
@@ -94,7 +85,7 @@ def read_set(path: Path, label: str | None = None, target: str | None = None) ->
             f"{path.name}: infinite values in {_list(table.columns[np.isinf(X).any(0)])}"
         )
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    return OwnSet(path.stem, str(target), digest, X, np.where(classes == target, 1, -1))
+    return OwnSet(path.stem, digest, X, np.where(classes == target, 1, -1))
 
 
 def _list(names: Any, most: int = 10) -> str:
@@ -105,12 +96,12 @@ def _list(names: Any, most: int = 10) -> str:
 def read_grid(path: Path) -> Grid:
     """The cells in a YAML or JSON file."""
     try:
-        return cells(yaml.safe_load(path.read_text(encoding="utf-8")))  # JSON is YAML
+        return grid_of(yaml.safe_load(path.read_text(encoding="utf-8")))  # JSON is YAML
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise ValueError(f"{path.name}: {error}") from error
 
 
-def cells(values: Any) -> Grid:
+def grid_of(values: Any) -> Grid:
     """A list of cells as it is; a dictionary of lists in all combinations."""
     if isinstance(values, dict) and all(isinstance(v, Sequence) for v in values.values()):
         return grid(**values)
@@ -129,17 +120,18 @@ def find_methods(
     """
     found: dict[str, list[Method]] = {setting: [] for setting in settings}
     for text in dict.fromkeys(texts):
-        known = [where for where, name in METHODS if name == text]
-        if ":" not in text and not known:
+        made = {where: METHODS[where, name] for where, name in METHODS if name == text}
+        if ":" in text:
+            made = _own_methods(text, own_grid)
+        elif not made:
             raise ValueError(
                 f"unknown method {text!r}: expected package.module:Class or one of "
                 + ", ".join(dict.fromkeys(name for _, name in METHODS))
             )
-        made = {s: METHODS[s, text] for s in known} if known else _own_methods(text, own_grid)
         if not set(made) & set(settings):
             raise ValueError(f"--method {text} takes part in the setting {', '.join(made)} only")
-        for setting in settings:
-            if setting in made and text not in METHOD_NAMES[setting]:
+        for setting in set(made) & set(settings):
+            if text not in METHOD_NAMES[setting]:
                 found[setting].append(made[setting])
     for setting, methods in found.items():
         names = [method.name for method in methods]
@@ -150,26 +142,6 @@ def find_methods(
 
 def _own_methods(text: str, own_grid: Grid | None) -> dict[str, Method]:
     """A user's class as a method of each setting in which it takes part."""
-    kind = _load(text)
-    if own_grid is None:
-        own_grid = cells(kind.grid) if hasattr(kind, "grid") else [{}]
-    for params in own_grid:
-        _make(kind, params)  # a wrong parameter shows before anything is computed
-    is_classifier = any(base.__name__ == "ClassifierMixin" for base in kind.__mro__)
-    uses_labels = bool(getattr(kind, "uses_labels", is_classifier))
-    return {
-        setting: Method(
-            name=kind.__name__,
-            setting=setting,
-            grid=own_grid,
-            path=partial(own_path, kind, uses_labels and setting == "negatives"),
-            origin=text,
-        )
-        for setting in (("negatives",) if is_classifier else SETTINGS)
-    }
-
-
-def _load(text: str) -> type:
     module, _, name = text.partition(":")
     try:
         kind = getattr(import_module(module), name)
@@ -186,13 +158,27 @@ def _load(text: str) -> type:
             f"--method {text}: a detector is a class with fit and score_samples or "
             "decision_function, higher for more normal rows"
         )
-    return kind
+    if own_grid is None:
+        own_grid = grid_of(kind.grid) if hasattr(kind, "grid") else [{}]
+    for params in own_grid:
+        _make(kind, params)  # a wrong parameter shows before anything is computed
+    is_classifier = any(base.__name__ == "ClassifierMixin" for base in kind.__mro__)
+    labels = bool(getattr(kind, "uses_labels", is_classifier))
+    return {
+        setting: Method(
+            name=kind.__name__,
+            setting=setting,
+            grid=own_grid,
+            path=partial(own_path, kind, labels and setting == "negatives"),
+            origin=text,
+        )
+        for setting in (("negatives",) if is_classifier else SETTINGS)
+    }
 
 
 def _make(kind: type, params: dict[str, Any], seed: int = 0) -> Any:
     """A detector of a cell; its ``random_state``, if it has one, is the seed of the trial."""
-    takes = inspect.signature(kind).parameters
-    chance = {"random_state": seed} if "random_state" in takes else {}
+    chance = {"random_state": seed} if "random_state" in inspect.signature(kind).parameters else {}
     try:
         return kind(**(chance | params))
     except TypeError as error:
@@ -207,10 +193,7 @@ def own_path(
     found = []
     for params in own_grid:
         detector = _make(kind, params, kernels.seed)
-        if labelled:
-            detector.fit(X, kernels.y)
-        else:
-            detector.fit(X[positive])
+        detector.fit(*((X, kernels.y) if labelled else (X[positive],)))
         score = getattr(detector, "score_samples", None) or detector.decision_function
         scores = np.asarray(score(kernels.X_eval), dtype=float)
         if scores.shape != (len(kernels.diag_eval),):

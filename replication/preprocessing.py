@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 
 def positive_rows(X: np.ndarray, y: object | None) -> np.ndarray:
-    """Rows of X with y > 0; all rows when y is None."""
+    """Return the rows of X with y > 0, all rows when y is None."""
     if y is None:
         return X
     labels = check_array(y, ensure_2d=False, dtype="numeric", input_name="y").ravel()
@@ -86,7 +86,7 @@ class PositiveImputer(_PositiveTransformer):
         return self
 
     def transform(self, X) -> np.ndarray:
-        """X with missing values replaced."""
+        """Return X with missing values replaced."""
         check_is_fitted(self)
         X = self._check(X, reset=False, allow_nan=True)
         return np.where(np.isnan(X), self.statistics_, X)
@@ -122,7 +122,7 @@ class PositiveScaler(_PositiveTransformer):
         return self
 
     def transform(self, X) -> np.ndarray:
-        """(X − mean) / scale."""
+        """Return (X − mean) / scale."""
         check_is_fitted(self)
         X = self._check(X, reset=False)
         return (X - self.mean_) / self.scale_
@@ -140,7 +140,7 @@ class UnitNorm(_PositiveTransformer):
         return self
 
     def transform(self, X) -> np.ndarray:
-        """X with rows divided by their norm."""
+        """Return X with rows divided by their norm."""
         X = self._check(X, reset=False)
         # Dividing by the largest entry first keeps squares of tiny and huge rows representable.
         largest = np.abs(X).max(axis=1, keepdims=True)
@@ -157,7 +157,7 @@ class UnitNorm(_PositiveTransformer):
 def preprocessor(
     *, impute: str | None = "mean", standardise: bool = True, unit_norm: bool = True
 ) -> Pipeline:
-    """The paper's preparation as a pipeline: impute, standardise, unit norm, each optional.
+    """Return the paper's preparation as a pipeline: impute, standardise, unit norm, each optional.
 
     Examples
     --------
@@ -178,7 +178,7 @@ def preprocessor(
 
 
 def shared_rows(train, test) -> np.ndarray:
-    r"""Which rows of ``test`` stand in ``train`` too, all values equal: a mask of the test rows.
+    r"""Return a mask of the rows of ``test`` that are rows of ``train`` too, all values equal.
 
     A detector has seen such a row. Rows drawn with replacement before a split stand on both sides
     of it, and scores of test rows then say how well the detector remembers. Missing values (NaN)

@@ -63,21 +63,19 @@ def _cell(mean: float, sd: float, best: bool) -> str:
 
 def wide(rows: pd.DataFrame, setting: str) -> pd.DataFrame:
     """Three lines per data set: here, printed, difference; one column per method."""
-    table = comparison(rows, setting)
-    flagged = flags(rows)
+    table, flagged = comparison(rows, setting), flags(rows)
+    best = table["printed_best"].eq(True)
+    table["here"] = list(map(_cell, table["auc_mean"], table["auc_sd"], table["best"]))
+    table["printed"] = list(map(_cell, table["printed_mean"], table["printed_sd"], best))
+    table["difference"] = [
+        "–" if pd.isna(off) else f"{off:+.{DECIMALS}f}" for off in table["difference"]
+    ]
     lines = []
     for dataset, part in table.groupby("dataset", sort=False):
-        name = f"{dataset} †" if dataset in flagged else dataset
-        here = {"data set": name, "": "here"}
-        printed = {"data set": "", "": "printed"}
-        difference = {"data set": "", "": "difference"}
-        for cell in part.itertuples(index=False):
-            here[cell.method] = _cell(cell.auc_mean, cell.auc_sd, cell.best)
-            is_best = cell.printed_best is True
-            printed[cell.method] = _cell(cell.printed_mean, cell.printed_sd, is_best)
-            known = not pd.isna(cell.difference)
-            difference[cell.method] = f"{cell.difference:+.{DECIMALS}f}" if known else "–"
-        lines += [here, printed, difference]
+        cells = part.set_index("method")
+        for kind in ("here", "printed", "difference"):
+            name = f"{dataset} †" if dataset in flagged else dataset
+            lines.append({"data set": name if kind == "here" else "", "": kind, **cells[kind]})
     return pd.DataFrame(lines).fillna("–")
 
 

@@ -30,7 +30,7 @@ def position(
     *,
     variant: Literal["linear", "minmax", "exp"] = "linear",
 ) -> np.ndarray:
-    r"""Weights from the squared distance to the kernel mean (P-SVDD, reconstruction).
+    r"""Return weights from the squared distance to the kernel mean (P-SVDD, reconstruction).
 
     D_i = K_ii - (2/n) sum_j K_ij + 1'K1/n^2 of the kernel matrix K, and
 
@@ -73,7 +73,7 @@ def density(
     k: int = 5,
     distances: np.ndarray | None = None,
 ) -> np.ndarray:
-    r"""Weights from the distance to the k-th nearest neighbour (DW-SVDD).
+    r"""Return weights from the distance to the k-th nearest neighbour (DW-SVDD).
 
     w_i = 1 - d_k(x_i) / max_j d_k(x_j),  d_k(x) = distance to the k-th nearest *other* point.
 
@@ -110,7 +110,7 @@ def global_local(
     k: int = 5,
     lam: float = 0.5,
 ) -> np.ndarray:
-    r"""Weights from a global and a local kernel density (GL-SVDD, reconstruction).
+    r"""Return weights from a global and a local kernel density (GL-SVDD, reconstruction).
 
     g_i = (1/n) sum_j K_ij,  l_i = (1/k) sum over the k nearest others j of K_ij,
     w_i = lam · g_i / max g + (1 - lam) · l_i / max l.
@@ -145,7 +145,7 @@ def sample_weights(
     X: np.ndarray | None = None,
     **parameters: Any,
 ) -> np.ndarray:
-    """Weights by name; "density" takes its distances in X, or in feature space where X is None."""
+    """Return weights by name; "density" takes distances in X, or in feature space if X is None."""
     if weighting == "position":
         return position(K, y, **parameters)
     if weighting == "density":
@@ -158,14 +158,14 @@ def sample_weights(
 
 
 def kernel_distances(K: np.ndarray) -> np.ndarray:
-    r"""||phi(x_i) - phi(x_j)|| = sqrt(K_ii + K_jj - 2 K_ij), round-off below zero cut off."""
+    r"""Return ||phi(x_i) - phi(x_j)|| = sqrt(K_ii + K_jj - 2 K_ij), never below zero."""
     K = _square(K)
     diagonal = np.diag(K)
     return np.sqrt(np.maximum(diagonal[:, None] + diagonal - 2.0 * K, 0.0))
 
 
 def _relative(values: np.ndarray) -> np.ndarray:
-    """values / max, negative values as zero; all ones where nothing is positive."""
+    """Return values / max, negative values as zero; all ones where nothing is positive."""
     values = np.maximum(values, 0.0)
     high = values.max()
     return values / high if high > 0.0 else np.ones(len(values))
@@ -174,7 +174,7 @@ def _relative(values: np.ndarray) -> np.ndarray:
 def _weights(
     of_positives: Callable[[np.ndarray], np.ndarray], matrix: np.ndarray, y: np.ndarray | None
 ) -> np.ndarray:
-    """Weights from the positives' block of a matrix; 1 for the negatives."""
+    """Return weights from the positives' block of a matrix; 1 for the negatives."""
     matrix = _square(matrix)
     positive = check_labels(y, len(matrix)) > 0.0
     weights = np.ones(len(matrix))

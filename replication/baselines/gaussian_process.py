@@ -22,7 +22,7 @@ class Spectrum(NamedTuple):
         return cls(np.maximum(values, 0.0), vectors)
 
     def posterior(self, projected: np.ndarray, diag: np.ndarray, noise: float):
-        """Mean and variance of the process at the points with projections ``Kz @ vectors``."""
+        """Return mean and variance of the process at points with projections ``Kz @ vectors``."""
         shrink = 1.0 / (self.values + noise)
         mean = projected @ (shrink * self.vectors.sum(axis=0))
         variance = diag + noise - projected**2 @ shrink
@@ -30,7 +30,7 @@ class Spectrum(NamedTuple):
 
 
 def normality(mean: np.ndarray, variance: np.ndarray, criterion: str) -> np.ndarray:
-    """The four scores of Kemmler et al.; higher = more normal."""
+    """Return the four scores of Kemmler et al.; higher = more normal."""
     if criterion == "mean":
         return mean
     if criterion == "variance":

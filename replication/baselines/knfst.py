@@ -121,7 +121,7 @@ def null_space(
     ridge: float = 0.0,
     tol: float = 1e-12,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Coefficients of orthonormal null directions, and the positives' target on them.
+    """Return coefficients of orthonormal null directions, and the positives' target on them.
 
     ``spectrum`` is (eigenvalues ascending, eigenvectors) of K: one decomposition serves every
     variant and ridge.
@@ -144,7 +144,7 @@ def null_space(
 
 
 def _orthonormal(gram: np.ndarray, combination: np.ndarray) -> np.ndarray:
-    """Combinations, with the given span, of vectors with this Gram matrix: made orthonormal.
+    """Return orthonormal combinations, with the given span, of vectors with this Gram matrix.
 
     What cancels to round-off (parallel vectors, or classes with the same points) becomes zero.
     """

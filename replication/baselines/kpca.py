@@ -30,7 +30,7 @@ class Components:
         self.coefs = vectors[:, keep][:, ::-1] / np.sqrt(self.values)
 
     def number(self, n_components: int | float) -> int:
-        """q for a number of components (capped at the rank) or a share of explained variance."""
+        """Return q for a number of components (at most the rank) or a share of the variance."""
         if isinstance(n_components, Integral):
             return min(int(n_components), len(self.values))
         if len(self.values) == 0:
@@ -39,17 +39,17 @@ class Components:
         return min(int(np.searchsorted(share, n_components - 1e-12)) + 1, len(share))
 
     def project(self, Kz: np.ndarray, q: int | None = None) -> np.ndarray:
-        """f_l(z) for l = 1..q."""
+        """Return f_l(z) for l = 1..q."""
         if self.centred:
             Kz = Kz - Kz.mean(axis=1, keepdims=True) - self.row_means + self.grand_mean
         return Kz @ self.coefs[:, :q]
 
     def potential(self, Kz: np.ndarray, diag: np.ndarray) -> np.ndarray:
-        """Squared distance to the origin of the components (the kernel mean if centred)."""
+        """Return the squared distance to the components' origin (the kernel mean if centred)."""
         return diag - 2.0 * Kz.mean(axis=1) + self.grand_mean if self.centred else diag
 
     def errors(self, Kz: np.ndarray, diag: np.ndarray, q: int) -> np.ndarray:
-        """Squared reconstruction error with q components."""
+        """Return the squared reconstruction error with q components."""
         explained = (self.project(Kz, q) ** 2).sum(axis=1)
         return np.maximum(self.potential(Kz, diag) - explained, 0.0)
 

@@ -13,7 +13,7 @@ app = typer.Typer(help="List, check and add the paper's data sets D1–D20.", no
 
 
 @app.command("list")
-def list_() -> None:
+def list_data() -> None:
     """List the data sets with target class and size."""
     from replication.datasets import RECORDS
 
@@ -24,8 +24,8 @@ def list_() -> None:
         typer.echo(row.format(r.id, r.name, r.target, r.n, r.positives, r.dim, where[r.kind]))
 
 
-@app.command()
-def check() -> None:
+@app.command("check")
+def check_data() -> None:
     """Compare every data set with its checksum and counts; exit status 1 if one differs."""
     from replication.datasets import find, verify
 
@@ -41,8 +41,8 @@ def check() -> None:
         raise typer.Exit(1)
 
 
-@app.command()
-def add(
+@app.command("add")
+def add_data(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Id or name, e.g. D5 or delft-pump.")],
     file: Annotated[
         Path,

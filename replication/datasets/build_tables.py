@@ -55,7 +55,7 @@ FASHION = {"first": 10_000, "target": 1, "others": 899, "seed": 20}
 
 
 def package_folder(name: str) -> Path:
-    """Folder of an installed package, found without importing it."""
+    """Return the folder of an installed package, found without importing it."""
     spec = find_spec(name)
     if spec is None or spec.origin is None:
         raise SystemExit(f'{name} is not installed: pip install "lpsvdd[data-rebuild]"')
@@ -67,7 +67,7 @@ def classification_file(*parts: str) -> Path:
 
 
 def keel(folder: str) -> pd.DataFrame:
-    """A KEEL file: '@attribute' lines name the columns, the data follow '@data'."""
+    """Read a KEEL file: '@attribute' lines name the columns, the data follow '@data'."""
     text = classification_file(folder, f"{folder}.dat").read_text()
     head, data = text.split("@data")
     names = [line.split()[1] for line in head.splitlines() if line.startswith("@attribute")]
@@ -80,7 +80,7 @@ def keel(folder: str) -> pd.DataFrame:
 
 
 def hepatitis() -> pd.DataFrame:
-    """UCI's file has the class first (1 = DIE, 2 = LIVE) and '?' for missing."""
+    """Read UCI's file, which has the class first (1 = DIE, 2 = LIVE) and '?' for missing."""
     path = classification_file("hepatitis", "hepatitis.data.txt")
     table = pd.read_csv(path, names=["class", *HEPATITIS], na_values=["?"])
     table["class"] = table["class"].map({1: "DIE", 2: "LIVE"})
@@ -88,20 +88,20 @@ def hepatitis() -> pd.DataFrame:
 
 
 def ecoli() -> pd.DataFrame:
-    """UCI's file without the sequence name in its first column."""
+    """Read UCI's file without the sequence name in its first column."""
     path = classification_file("ecoli", "ecoli.data.txt")
     return pd.read_csv(path, sep=r"\s+", names=["sequence", *ECOLI, "class"])[[*ECOLI, "class"]]
 
 
 def housing() -> pd.DataFrame:
-    """Features, then MEDV itself; the loader cuts it at the target's threshold."""
+    """Return the features, then MEDV itself; the loader cuts it at the target's threshold."""
     path = package_folder("mlxtend") / "data" / "data" / "boston_housing.csv"
     table = pd.read_csv(path, names=HOUSING)
     return table.astype({"CHAS": int, "RAD": int, "TAX": int})
 
 
 def breast() -> pd.DataFrame:
-    """MASS's biopsy table without row number and patient id."""
+    """Read MASS's biopsy table without row number and patient id."""
     archive = package_folder("pydataset") / "resources.tar.gz"
     with tarfile.open(archive) as tar:
         member = tar.extractfile("resources/rdata/csv/MASS/biopsy.csv")
@@ -123,7 +123,7 @@ def wine() -> pd.DataFrame:
 
 
 def fashion(folder: Path) -> dict[str, np.ndarray]:
-    """The 1926 images of D20 by the rule in the module's docstring."""
+    """Return the 1926 images of D20 by the rule in the module's docstring."""
 
     def idx(name: str, header: int) -> np.ndarray:
         raw = gzip.decompress((folder / name).read_bytes())
@@ -160,13 +160,13 @@ def write_all(out: Path, fashion_folder: Path) -> None:
 
 
 def same_images(a: Path, b: Path) -> bool:
-    """Equality of content: compressed bytes may differ between versions of zlib."""
+    """Compare contents, as compressed bytes may differ between versions of zlib."""
     with np.load(a) as x, np.load(b) as y:
         return set(x) == set(y) and all(np.array_equal(x[k], y[k]) for k in x)
 
 
-def compare(out: Path) -> int:
-    """Print one line per table; the number of tables that differ from their record."""
+def compare_with_packaged(out: Path) -> int:
+    """Print one line per table; return the number of tables that differ from their record."""
     expected = {record.table: record.sha256 for record in RECORDS if record.table}
     differing = 0
     for name, recorded in sorted(expected.items()):
@@ -182,7 +182,7 @@ def compare(out: Path) -> int:
     return differing
 
 
-def main() -> None:
+def build_all() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--write", action="store_true", help="replace the packaged tables")
     parser.add_argument(
@@ -195,8 +195,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         out = tables_folder() if options.write else Path(scratch)
         write_all(out, options.fashion_mnist)
-        raise SystemExit(min(compare(out), 1))
+        raise SystemExit(min(compare_with_packaged(out), 1))
 
 
 if __name__ == "__main__":
-    main()
+    build_all()

@@ -15,7 +15,7 @@ CENTRES = {"0": (7, 15), "1": (7, 11), "2": (11, 15)}
 
 
 def triangle(centre: int) -> np.ndarray:
-    """Values of h_centre at the grid points 1, …, 21."""
+    """Return values of h_centre at the grid points 1, …, 21."""
     return np.maximum(6.0 - np.abs(np.arange(1, 22) - centre), 0.0)
 
 

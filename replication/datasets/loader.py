@@ -13,7 +13,7 @@ import numpy as np
 from replication.datasets.generate import waveform
 from replication.datasets.read import Table, array_sha256, file_sha256, read_csv, read_images
 from replication.datasets.records import RECORDS, Record, find
-from replication.datasets.user import checksum_file, user_file, user_folder, validate
+from replication.datasets.user import checksum_file, user_file, user_folder, validate_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,7 +58,7 @@ class Dataset:
 
 
 def tables_folder() -> Path:
-    """Folder of the tables that come with the replication."""
+    """Return the folder of the tables that come with the replication."""
     with as_file(files("replication.datasets") / "tables") as folder:
         return Path(folder)
 
@@ -102,7 +102,7 @@ def _read_user(record: Record) -> Table:
         )
     _compare(record, str(path), file_sha256(path), note.read_text(encoding="ascii").strip())
     table = read_csv(path)
-    validate(table, record, str(path))
+    validate_table(table, record, str(path))
     return table
 
 
@@ -177,7 +177,7 @@ def verify(records: Iterable[Record] = RECORDS) -> dict[str, str]:
 
 
 def catalogue() -> pd.DataFrame:
-    """The records as a DataFrame, one row per data set, indexed by id."""
+    """Return the records as a DataFrame, one row per data set, indexed by id."""
     import pandas as pd
 
     return pd.DataFrame([asdict(record) for record in RECORDS]).set_index("id")

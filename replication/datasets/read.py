@@ -22,22 +22,22 @@ class Table:
 
 
 def file_sha256(path: Path) -> str:
-    """SHA-256 of a file's bytes."""
+    """Return SHA-256 of a file's bytes."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def array_sha256(X: np.ndarray) -> str:
-    """SHA-256 of an array's values as little-endian doubles, row by row."""
+    """Return SHA-256 of an array's values as little-endian doubles, row by row."""
     return hashlib.sha256(np.ascontiguousarray(X, dtype="<f8").tobytes()).hexdigest()
 
 
 def _numbers(cells: list[str]) -> list[float]:
-    """Cells as numbers; an empty cell is a missing value."""
+    """Return cells as numbers; an empty cell is a missing value."""
     return [float(cell) if cell.strip() else float("nan") for cell in cells]
 
 
 def read_rows(path: Path) -> list[list[str]]:
-    """The cells of a CSV file, plain or gzip-compressed, without its empty lines."""
+    """Return the cells of a CSV file, plain or gzip-compressed, without its empty lines."""
     with open(path, "rb") as handle:
         packed = handle.read(2) == b"\x1f\x8b"
     with gzip.open(path) if packed else open(path, "rb") as stream:

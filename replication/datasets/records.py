@@ -76,7 +76,7 @@ def _key(name: str) -> str:
 
 
 def find(name: str) -> Record:
-    """The record of an id (``"D7"``), name or alias; case does not matter."""
+    """Return the record of an id (``"D7"``), name or alias; case does not matter."""
     for record in RECORDS:
         if _key(name) in map(_key, (record.id, record.name, *record.aliases)):
             return record

@@ -18,7 +18,7 @@ from replication.datasets.records import Record, find
 
 
 def user_folder() -> Path:
-    """Folder of the sets that users supply (it need not exist)."""
+    """Return the folder of the sets that users supply (it need not exist)."""
     if chosen := os.environ.get("LPSVDD_DATA"):
         return Path(chosen).expanduser()
     from platformdirs import user_data_dir
@@ -27,7 +27,7 @@ def user_folder() -> Path:
 
 
 def user_file(record: Record) -> Path | None:
-    """The registered file of a set, or None."""
+    """Return the registered file of a set, or None."""
     for suffix in (".csv", ".csv.gz"):
         path = user_folder() / f"{record.name}{suffix}"
         if path.is_file():
@@ -36,11 +36,11 @@ def user_file(record: Record) -> Path | None:
 
 
 def checksum_file(path: Path) -> Path:
-    """Where the checksum of a registered file is noted."""
+    """Return the path of the checksum of a registered file."""
     return path.with_name(path.name + ".sha256")
 
 
-def validate(table: Table, record: Record, origin: str) -> None:
+def validate_table(table: Table, record: Record, origin: str) -> None:
     """Raise ValueError unless the table has the record's size, dimension and target count."""
     n, dim = table.X.shape
     positives = int((table.labels == record.target).sum())
@@ -70,7 +70,7 @@ def add(name: str, file: str | Path) -> Path:
     if not file.is_file():
         raise FileNotFoundError(f"no such file: {file}")
     table = read_csv(file)
-    validate(table, record, str(file))
+    validate_table(table, record, str(file))
     folder = user_folder()
     folder.mkdir(parents=True, exist_ok=True)
     packed = file.read_bytes()[:2] == b"\x1f\x8b"

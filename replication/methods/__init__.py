@@ -63,12 +63,12 @@ class Method:
 
 
 def grid(**axes: Any) -> Grid:
-    """All combinations of the axes, the last one varying fastest."""
+    """Return all combinations of the axes, the last one varying fastest."""
     return [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
 
 
 def kernel_weights(weighting: str, kernels: SplitKernels, **parameters: Any) -> np.ndarray:
-    """Sample weights of the training points."""
+    """Return sample weights of the training points."""
     return sample_weights(weighting, kernels.K, kernels.y, kernels.X, **parameters)
 
 

@@ -68,18 +68,18 @@ class ScoredCell:
 
 
 def closed_form(grid: Iterable[Params], scores: Iterable[np.ndarray]) -> list[ScoredCell]:
-    """Cells of a method that needs no iteration."""
+    """Return cells of a method that needs no iteration."""
     return [ScoredCell(params, values) for params, values in zip(grid, scores, strict=True)]
 
 
 def distance_scores(kernels: SplitKernels, centres: np.ndarray) -> np.ndarray:
-    """-||phi(z) - a||^2, one column per column of coefficients in ``centres``."""
+    """Return -||phi(z) - a||^2, one column per column of coefficients in ``centres``."""
     norms = np.einsum("ij,ij->j", centres, kernels.K @ centres)
     return -squared_distances(kernels.K_eval, centres, kernels.diag_eval, norms)
 
 
 def centre_cell(kernels: SplitKernels, beta: np.ndarray, **params: Any) -> ScoredCell:
-    """Cell whose scores are the distances to the centre sum_i beta_i phi(x_i)."""
+    """Return the cell whose scores are the distances to the centre sum_i beta_i phi(x_i)."""
     scores = distance_scores(kernels, beta[:, None])[:, 0]
     return ScoredCell(params, scores, resolution=CERTIFIED_RESOLUTION)
 
@@ -88,7 +88,7 @@ def centre_cell(kernels: SplitKernels, beta: np.ndarray, **params: Any) -> Score
 
 
 def mean_path(kernels: SplitKernels, grid: Sequence[Params]) -> list[ScoredCell]:
-    """Distance to m_+ - lam · m_-, the kernel means of positives and negatives.
+    """Return the distance to m_+ - lam · m_-, the kernel means of positives and negatives.
 
     Without lam it is the kernel mean. The difference is no method of the paper: the simplest way
     to use labelled negatives (Schölkopf and Smola 2002, section 1.2), a floor for the others.
@@ -101,7 +101,7 @@ def mean_path(kernels: SplitKernels, grid: Sequence[Params]) -> list[ScoredCell]
 
 
 def gp_path(kernels: SplitKernels, grid: Sequence[Params]) -> list[ScoredCell]:
-    """Gaussian process: every noise level and score from one eigendecomposition."""
+    """Score Gaussian processes: every noise level from one eigendecomposition."""
     spectrum = Spectrum.of(kernels.K)
     projected = kernels.K_eval @ spectrum.vectors
     posterior = {
@@ -117,7 +117,7 @@ def gp_path(kernels: SplitKernels, grid: Sequence[Params]) -> list[ScoredCell]:
 
 
 def kpca_path(kernels: SplitKernels, grid: Sequence[Params]) -> list[ScoredCell]:
-    """Kernel PCA: the errors of all numbers of components are partial sums of the same squares."""
+    """Score kernel PCA: errors of all numbers of components are partial sums of one series."""
     components = Components(kernels.K, True)
     potential = components.potential(kernels.K_eval, kernels.diag_eval)
     explained = np.cumsum(components.project(kernels.K_eval) ** 2, axis=1)
@@ -128,7 +128,7 @@ def kpca_path(kernels: SplitKernels, grid: Sequence[Params]) -> list[ScoredCell]
 
 
 def knfst_path(kernels: SplitKernels, grid: Sequence[Params]) -> list[ScoredCell]:
-    """KNFST: every variant and ridge from one eigendecomposition."""
+    """Score KNFST: every variant and ridge from one eigendecomposition."""
     spectrum = eigh(kernels.K)
 
     def scores(params: Params) -> np.ndarray:
@@ -142,7 +142,7 @@ def knfst_path(kernels: SplitKernels, grid: Sequence[Params]) -> list[ScoredCell
 
 
 def svm_path(kernels: SplitKernels, grid: Sequence[Params]) -> list[ScoredCell]:
-    """Two-class SVM, positives against negatives; the gap (P - D)/(1 + |P|) is computed here.
+    """Solve two-class SVMs, positives against negatives, with the gap (P - D)/(1 + |P|).
 
     No method of the paper, and a ceiling: it assumes that future outliers resemble the labelled
     ones, which no one-class method does.
@@ -171,7 +171,7 @@ def svdd_path(
     weigh: Callable[..., np.ndarray] | None = None,
     own: tuple[str, ...] = (),
 ) -> list[ScoredCell]:
-    """The SVDD family: lp-SVDD (parameter "p"), or a fixed p, optionally with sample weights.
+    """Solve lp-SVDD (parameter "p"), or a fixed p, optionally with sample weights.
 
     ``weigh(kernels, **own parameters)`` gives the weights; ``own`` names those parameters in the
     grid. "C" (or "nu", meaning C = 1/(nu · sum of positive weights)) and "C_neg" are the costs. A
@@ -203,13 +203,13 @@ def svdd_path(
 
 
 def _cost_cell(params: Params, p: float, total: float) -> tuple[float, float, float | None]:
-    """(p, C, C_neg) of a cell."""
+    """Return (p, C, C_neg) of a cell."""
     cost = 1.0 / (params["nu"] * total) if "nu" in params else params["C"]
     return params.get("p", p), cost, params.get("C_neg")
 
 
 def _solve_cells(kernels, kept, weights, total, cells) -> dict[int, Solution]:
-    """Solutions of the feasible cells of one weight vector, one path each.
+    """Return solutions of the feasible cells of one weight vector, one path each.
 
     p = 1 has its own path: there, unlike for p > 1, some values of C are infeasible.
     """
