@@ -1,13 +1,9 @@
 """What the pages of the book need beyond published extensions, in the order of a build.
 
-While a page is read: ``{{ lead.left }}`` is a fact of a finding, ``/figures/lead.svg`` its figure
-(chapters have theirs when they are executed). {before} says what to read first, what follows
-``---`` in an {exercise} is its solution, {api-index} lists pages with their first sentences,
-{claims} is the ledger, {claims-bar} how many claims have which verdict, {stored-runs} the runs
-behind results/.
-
-A verdict that no longer follows and a link to a page that does not exist fail the build. Docstrings
-are written for the terminal: ``|x|`` is an absolute value and ``offset_`` an attribute.
+While a page is read: ``/figures/exponent/fig-lead.svg`` is the figure of a chapter; {before} says
+what to read first, what follows ``---`` in an {exercise} is its solution, and {made} shows the
+Markdown that a function makes. Docstrings are written for the terminal: ``|x|`` is an absolute
+value and ``offset_`` an attribute.
 
 When all are written: the article is made; pages load nothing from a network and nothing that they
 do not use; each figure becomes four drawings, wide or narrow, light or dark, with their sizes.
@@ -15,70 +11,68 @@ do not use; each figure becomes four drawings, wide or narrow, light or dark, wi
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import tempfile
-from base64 import b64decode
-from collections import Counter
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from docutils.parsers.rst import directives
 from docutils.statemachine import StringList
 from sphinx.application import Sphinx
-from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from lpsvdd.plots import use_style
-from replication.article import build, typeset
-from replication.claims import judge, markdown_cards, of_substance, read_ledger
-from replication.figures import MARK, both_widths, dark
-from replication.findings import VERDICTS, Stored, all_findings, keep_findings
-from replication.layout import commit_text
-from replication.wording import QUOTE, fill
+from replication.article import typeset, write_pdf
+from replication.figures import dark, split_drawing
+from replication.notebooks import shown_figure
 
-ROOT = Path(__file__).resolve().parents[2]
-LEDGER = ROOT / "replication" / "claims.yml"
-STORED = Stored()
-LOG = logging.getLogger(__name__)
+BOOK = Path(__file__).resolve().parents[1]
 
 # -- while a page is read -----------------------------------------------------------------------
 
 
-def fill_page(app: Sphinx, page: str, source: list[str]) -> None:
-    """Fill the quotes of a page and draw its findings; those of a chapter are there already."""
+def share_figures(app: Sphinx, page: str, source: list[str]) -> None:
+    """Make the figures that a page shares with a chapter; read it again when the chapter changes.
+
+    ``/figures/exponent/fig-lead.svg`` is what the cell of ``notebooks/exponent.ipynb`` shows whose
+    figure is named ``fig-lead``.
+    """
     if page.startswith("notebooks/"):
         return
-    if QUOTE.search(source[0]):
-        source[0] = fill(source[0], STORED)
-    use_style()
-    for name in re.findall(r"\{figure\} /figures/(\w+)\.svg", source[0]):
-        path = ROOT / "book" / "figures" / f"{name}.svg"  # Sphinx copies what is a source
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(both_widths(all_findings()[name]().draw), encoding="utf-8")
+    for name in set(re.findall(r"notebooks/(\w+)\.ipynb::", source[0])):
+        app.env.note_dependency(str(BOOK / f"notebooks/{name}.ipynb"))
+    for chapter, name in re.findall(r"\{figure\} /figures/(\w+)/([\w-]+)\.svg", source[0]):
+        path = BOOK / "figures" / chapter / f"{name}.svg"  # Sphinx copies what is a source
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(shown_figure(BOOK / f"notebooks/{chapter}.ipynb", name), encoding="utf-8")
+        app.env.note_dependency(str(BOOK / f"notebooks/{chapter}.ipynb"))
 
 
-class Written(SphinxDirective):
-    """Markdown that a directive writes, in a box with its name as class."""
+class Box(SphinxDirective):
+    """Markdown in a box that has the name of the directive as its class."""
 
     optional_arguments = 1
     final_argument_whitespace = True
+    option_spec = {"class": directives.class_option}
     has_content = True
 
     def lines(self) -> list[str]:
-        """What the box holds: the content as it is, unless a directive says otherwise."""
+        """Return what the box holds: the content as it is, unless a directive says otherwise."""
         return list(self.content)
 
     def run(self) -> list[nodes.Node]:
-        self.env.note_reread()  # it reads more files than its page
-        box = nodes.container(classes=[self.name])
+        """Parse the lines into the box."""
+        box = nodes.container(classes=self.options.get("class", [self.name]))
         self.state.nested_parse(StringList(self.lines(), self.name), self.content_offset, box)
         return [box]
 
 
-class Exercise(Written):
+class Exercise(Box):
+    """An exercise; what follows ``---`` is its solution."""
+
     def lines(self) -> list[str]:
         text = list(self.content)
         cut = text.index("---")
@@ -86,43 +80,13 @@ class Exercise(Written):
         return ["**Exercise.** " + text[0], *text[1:cut], "", *solution]
 
 
-class Index(Written):
+class Made(Box):
+    """The Markdown that a function makes, such as ``replication.claims.page``."""
+
     def lines(self) -> list[str]:
-        names = self.arguments[0].split()
-        texts = [(ROOT / f"book/api/{name}.md").read_text("utf-8") for name in names]
-        firsts = [text.split("\n\n")[1].replace("<../", "<") for text in texts]
-        return [f"- {{doc}}`api/{name}`: {one}" for name, one in zip(names, firsts, strict=True)]
-
-
-class Bar(Written):
-    def lines(self) -> list[str]:
-        claims = read_ledger(LEDGER)
-        counts = Counter(claim.verdict for claim in of_substance(claims))
-        badges = [
-            f"[{counts[verdict]} {verdict}]{{.verdict .verdict-{verdict.replace(' ', '-')}}}"
-            for verdict in filter(counts.get, VERDICTS)
-        ]
-        others = f"{len(claims) - counts.total()} more compare print with print."
-        return [f"{counts.total()} {{doc}}`claims <claims>`: {' '.join(badges)} {others}"]
-
-
-class Claims(Bar):
-    def lines(self) -> list[str]:
-        claims = read_ledger(LEDGER)
-        for claim in claims:
-            if (verdict := judge(claim).verdict) != claim.verdict:
-                LOG.warning("claim %s: ledger: %s, check: %s", claim.id, claim.verdict, verdict)
-        return [*super().lines(), "", *markdown_cards(claims, ROOT).splitlines()]
-
-
-class StoredRuns(Written):
-    def lines(self) -> list[str]:
-        rows = ["| table | date | commit | processor |", "|---|---|---|---|"]
-        for path in sorted((ROOT / "results").glob("*.provenance.json")):
-            run = json.loads(path.read_text("utf-8"))
-            cells = [run["date"], commit_text(run["git_commit"]), run["processor"]]
-            rows.append(f"| `{path.name.split('.')[0]}` | {' | '.join(cells)} |")
-        return rows
+        self.env.note_reread()  # the function reads more files than this page
+        module, _, function = self.arguments[0].rpartition(".")
+        return getattr(import_module(module), function)().splitlines()
 
 
 CODE = re.compile(r"(``.+?``|:[\w:]+:`[^`]*`)")
@@ -170,7 +134,6 @@ UNWANTED = re.compile(
     r"|\s*<script\b[^>]*>[^<]*THEBE_JS_URL[^<]*</script>"
 )
 """In every page and never used: preloads, which file:// refuses, icons as scripts, live code."""
-COMMENT = re.compile(rf"\n?<!--{MARK}([A-Za-z0-9+/=]*)-->")
 IMAGE = re.compile(r'<img\b[^>]*?\bsrc="([^"]+)\.svg"[^>]*>')
 PLACE = re.compile(r'(?:\b[dxy]="|translate\()[^")]*')
 SIZE = re.compile(r'<svg\b[^>]*?\bwidth="([\d.]+)pt"[^>]*?\bheight="([\d.]+)pt"')
@@ -202,10 +165,10 @@ def slim(drawing: str) -> str:
 def split_file(path: Path) -> bool:
     """Write the other drawings beside the wide light one; whether there is a narrow one."""
     narrow = path.with_name(f"{path.stem}-narrow.svg")
-    text = path.read_text(encoding="utf-8")
-    if found := COMMENT.search(text):
-        narrow.write_text(slim(b64decode(found[1]).decode()), encoding="utf-8")
-    path.write_text(slim(COMMENT.sub("", text)), encoding="utf-8")
+    wide, other = split_drawing(path.read_text(encoding="utf-8"))
+    if other is not None:
+        narrow.write_text(slim(other), encoding="utf-8")
+    path.write_text(slim(wide), encoding="utf-8")
     for light in filter(Path.exists, (path, narrow)):
         turned = dark(light.read_text(encoding="utf-8"))
         light.with_name(f"{light.stem}-dark.svg").write_text(turned, encoding="utf-8")
@@ -238,7 +201,7 @@ def finish(app: Sphinx, error: Exception | None) -> None:
         return
     static = Path(app.outdir) / "_static"
     with tempfile.TemporaryDirectory() as scratch:
-        shutil.copy(build(Path(scratch)), static / "article.pdf")
+        shutil.copy(write_pdf(Path(scratch), execute=False), static / "article.pdf")
         pages = typeset(Path(scratch) / "article.typ", format="png", ppi=110.0)
     (static / "article.png").write_bytes(pages[0] if isinstance(pages, list) else pages)
     package = find_spec("sphinx-mathjax-offline").submodule_search_locations[0]
@@ -255,17 +218,15 @@ def finish(app: Sphinx, error: Exception | None) -> None:
 
 
 DIRECTIVES = {
-    "before": Written, "exercise": Exercise, "api-index": Index,
-    "claims": Claims, "claims-bar": Bar, "stored-runs": StoredRuns,
+    "before": Box, "exercise": Exercise, "made": Made
 }  # fmt: skip
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register with Sphinx."""
-    keep_findings()
     for name, directive in DIRECTIVES.items():
         app.add_directive(name, directive)
-    app.connect("source-read", fill_page)
+    app.connect("source-read", share_figures)
     app.connect("autodoc-process-docstring", plain, priority=900)  # after napoleon
     app.connect("autodoc-skip-member", skip)
     app.connect("build-finished", finish)

@@ -31,6 +31,8 @@
       this.build();
       this.load(Object.keys(this.sets)[0]);
       this.enter("ball");
+      this.fromAddress();
+      addEventListener("hashchange", () => this.fromAddress());
       new MutationObserver(() => this.plane.show()).observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
       figure.lpsvdd = this; // for the browser check
     }
@@ -42,8 +44,8 @@
       for (const section of this.sections) {
         const { step, tab } = section.dataset;
         section.id = `step-${step}`;
-        const name = this.tabs.childElementCount < 5 ? `${this.tabs.childElementCount + 1} ${tab}` : tab;
-        make("button", { type: "button", role: "tab", id: `tab-${step}`, textContent: name, "aria-controls": section.id, onclick: () => this.enter(step) }, this.tabs);
+        const name = this.tabs.childElementCount < 6 ? `${this.tabs.childElementCount + 1} ${tab}` : tab;
+        make("button", { type: "button", role: "tab", id: `tab-${step}`, textContent: name, "aria-controls": section.id, onclick: () => { this.enter(step); this.toAddress(); } }, this.tabs);
         section.setAttribute("role", "tabpanel");
         section.setAttribute("aria-labelledby", `tab-${step}`);
       }
@@ -60,7 +62,12 @@
         if (button?.dataset.do) this.act(button.dataset.do);
         const mark = event.target.closest(".mark[data-p]");
         if (mark) this.set({ p: Number(mark.dataset.p), c: Number(mark.dataset.c) });
+        if (button || mark) this.toAddress();
       });
+      this.plane.picked = (k) => this.set({ p: this.data.nine[k] });
+      const skip = make("a", { className: "skip-plane", textContent: "Skip to the plane", onclick: (event) => { event.preventDefault(); this.plane.svg.focus(); } }, document.body);
+      skip.setAttribute("href", "#explorable-plane");
+      document.body.prepend(skip);
       this.table = new lpsvdd.OwnTable(figure, this);
     }
 
@@ -72,6 +79,7 @@
         make("label", { htmlFor: id, textContent: meaning }, row);
         const input = make("input", { id, type: "range", min: 0, max: values.length - 1, step: 1 }, row), output = make("output", { htmlFor: id }, row);
         input.addEventListener("input", () => this.set({ [name]: values[input.value], ...(name === "width" ? { kernel: "gauss" } : {}) }));
+        input.addEventListener("change", () => this.toAddress());
         this.sliders[name] = { row, show: (value) => {
           input.value = values.reduce((best, v, i) => (Math.abs(Math.log(v / value)) < Math.abs(Math.log(values[best] / value)) ? i : best), 0);
           output.textContent = show(value);
@@ -84,16 +92,16 @@
       slider("width", "kernel width", widths, (w) => `× ${fraction(w)}`);
       const lock = make("label", { className: "slider lock" }, controls), box = make("input", { type: "checkbox" }, lock);
       lock.append(" keep the share outside, whatever p is");
-      box.addEventListener("change", () => this.set({ locked: box.checked }));
+      box.addEventListener("change", () => { this.set({ locked: box.checked }); this.toAddress(); });
       this.sliders.lock = { row: lock, show: () => { box.checked = this.state.locked; } };
 
-      this.modes = ["move", "draw", "erase"].map((mode) => make("button", { type: "button", textContent: mode, onclick: () => this.use(mode) }, tools));
+      this.modes = ["move", "draw", "outlier", "erase"].map((mode) => make("button", { type: "button", textContent: mode, onclick: () => this.use(mode) }, tools));
       this.use = (mode) => { this.plane.mode = mode; this.modes.forEach((button) => button.setAttribute("aria-pressed", button.textContent === mode)); };
       this.use("move");
       const label = make("label", { textContent: "points " }, tools);
       this.chooser = make("select", {}, label);
       for (const name of Object.keys(this.sets)) make("option", { value: name, textContent: name }, this.chooser);
-      this.chooser.addEventListener("change", () => { this.load(this.chooser.value); this.use(this.chooser.value in FEW ? "draw" : "move"); this.solve(true); });
+      this.chooser.addEventListener("change", () => { this.load(this.chooser.value); this.use(this.chooser.value in FEW ? "draw" : "move"); this.solve(true); this.toAddress(); });
       make("button", { type: "button", textContent: "start again", onclick: () => this.act("reset") }, tools);
     }
 
@@ -101,20 +109,21 @@
     load(name) {
       const isKnown = name in this.sets;
       if (isKnown) { this.name = name; this.chooser.value = name; }
-      this.put(isKnown ? this.sets[name] : this.data.grid.points);
+      const { points, labels } = isKnown ? { points: this.sets[name] } : this.data[name];
+      this.put(points, labels);
     }
-    put(points) {
-      this.plane.load(points);
+    put(points, labels) {
+      this.plane.load(points, labels);
       this.gamma = lpsvdd.halfMeanDistanceGamma(points);
       this.version = (this.version ?? 0) + 1;
       this.start = null;
     }
 
     enter(step) {
-      const before = this.step, ownPoints = (name) => name && name !== "grid" && name !== "own";
+      const before = this.step, ownPoints = (name) => name && !["outliers", "grid", "own"].includes(name);
       if (ownPoints(before) && !ownPoints(step)) this.kept = this.plane.points;
       this.step = step;
-      if (step === "grid") this.load("grid");
+      if (step === "grid" || step === "outliers") this.load(step);
       else if (step === "own") this.table.show();
       else if (!ownPoints(before) && this.kept) this.put(this.kept);
       for (const section of this.sections) section.hidden = section.dataset.step !== step;
@@ -124,7 +133,9 @@
         tab.tabIndex = isHere ? 0 : -1;
       }
       this.section = this.sections.find((section) => section.dataset.step === step);
-      this.chooser.parentElement.hidden = step === "grid";
+      this.chooser.parentElement.hidden = step === "grid" || step === "outliers";
+      this.modes[2].hidden = step !== "outliers";
+      if (step !== "outliers" && this.plane.mode === "outlier") this.use("move");
       this.set(JSON.parse(this.section.dataset.set), true);
     }
 
@@ -139,15 +150,25 @@
         plane.changed(true);
       } else if (what === "reset") {
         if (this.step === "own" && this.table.rows) this.table.clear();
-        this.load(this.step === "grid" ? "grid" : this.name);
+        this.load(["grid", "outliers"].includes(this.step) ? this.step : this.name);
         this.solve(true);
+      } else if (what === "drop") {
+        const { low, high } = plane, place = (k, t) => low[k] + t * (high[k] - low[k]), turn = 2.4 * plane.points.length;
+        plane.add([place(0, 0.5 + 0.05 * Math.cos(turn)), place(1, 0.5 + 0.08 * Math.sin(turn))], -1);
+      } else if (what === "take") {
+        const kept = plane.points.filter((_, i) => plane.labels[i] > 0);
+        plane.points = kept;
+        plane.labels = kept.map(() => 1);
+        plane.chosen = 0;
+        plane.changed(true);
       } else if (what === "ring") { this.load("a ring"); this.solve(true); }
       else if (what === "example") this.table.read(this.data.example.text, "example");
       else if (this.best?.[what.slice(5)]) { const { p, c } = this.best[what.slice(5)]; this.set({ p, c }); }
     }
 
     set(changes, isNew = false) {
-      Object.assign(this.state, changes);
+      const isSameView = Object.keys(changes).every((name) => name === "c" || name === "width" || name === "kernel");
+      Object.assign(this.state, isSameView ? {} : { nine: false }, changes);
       if (isNew || "which" in changes || "mean" in changes) this.best = this.judged = null;
       const shown = this.section.dataset.controls.split(" ");
       for (const [name, { row, show }] of Object.entries(this.sliders)) {
@@ -165,8 +186,10 @@
       if (this.step === "own" && this.table.rows) { this.table.fit(); return; }
       const { p, share, c, width, locked, hard, kernel } = this.state, { points } = this.plane;
       const gamma = kernel === "linear" ? "linear" : this.gamma / width ** 2, K = lpsvdd.gram(points, gamma);
-      const model = hard ? lpsvdd.hardBall(K) : locked ? lpsvdd.atShare(K, p, share, this.start) : lpsvdd.atCost(K, p, c);
+      const labels = this.step === "outliers" ? this.plane.labels : null;
+      const model = labels ? lpsvdd.atCost(K, p, c, labels) : hard ? lpsvdd.hardBall(K) : locked ? lpsvdd.atShare(K, p, share, this.start) : lpsvdd.atCost(K, p, c);
       this.start = isDone ? null : Math.log(model.c);
+      this.nine = this.state.nine ? this.data.nine.map((q) => { const ball = lpsvdd.atCost(K, q, c); return { model: ball, title: `p = ${fraction(q)}: ${ball.n - ball.outside} inside` }; }) : null;
       Object.assign(this, { K, model, gammaNow: gamma, ghost: this.step === "exponent" && !isDone ? this.ghost : null });
       this.show();
       clearTimeout(this.timer);
@@ -209,7 +232,7 @@
     show() {
       const { model, plane, figure, step } = this, isGrid = step === "grid";
       plane.show({ model, gamma: this.gammaNow, ghost: this.ghost, judges: isGrid ? this.data.grid.judges : null,
-        isShaded: this.gammaNow !== "linear", hasBands: true, isEditable: true });
+        nine: this.nine, isShaded: this.gammaNow !== "linear", hasBands: true, isEditable: true, hasOutliers: step === "outliers" });
       this.say(model);
       const read = (name, text) => { figure.querySelector(`[data-reading=${name}]`).textContent = minus(text); };
       if (step === "exponent") {
@@ -225,16 +248,39 @@
       }
     }
 
+    // Step and settings are kept in the address, so that a link leads back to them; the points are not.
+    toAddress() {
+      const { step, state } = this, shown = { step, ...(this.chooser.parentElement.hidden ? {} : { points: this.name }), ...state };
+      history.replaceState(null, "", `#try:${new URLSearchParams(Object.entries(shown).map(([key, value]) => [key, `${value}`]))}`);
+    }
+    fromAddress() {
+      if (!location.hash.startsWith("#try:")) return;
+      const { step, points, ...state } = Object.fromEntries(new URLSearchParams(location.hash.slice(5)));
+      if (!this.sections.some((section) => section.dataset.step === step)) return;
+      const known = JSON.parse(this.section.dataset.set);
+      for (const [key, text] of Object.entries(state)) {
+        const value = ["true", "false"].includes(text) ? text === "true" : Number(text);
+        if (["kernel", "which"].includes(key) ? ["linear", "gauss", "grid", "range"].includes(text) : typeof value === "boolean" || value > 0) known[key] = Number.isNaN(value) ? text : value;
+      }
+      this.enter(step);
+      if (points in this.sets) this.load(points);
+      this.set(known);
+      this.figure.scrollIntoView({ behavior: "instant" });
+    }
+
     // Rank correlation of two models over the plane.
     alike() {
-      const { low, high, points } = this.plane, axis = (k) => Array.from({ length: 30 }, (_, i) => low[k] + i / 29 * (high[k] - low[k]));
-      const scores = (model) => lpsvdd.distanceGrid(points, model, this.gammaNow, axis(0), axis(1));
+      const scores = (model) => lpsvdd.distanceGrid(this.plane.points, model, this.gammaNow, ...this.plane.axes(30, 30));
       return lpsvdd.rankCorrelation(scores(this.model), scores(this.ghost));
     }
 
-    say({ n, inside, surface, outside, converged, gap, radiusSq }) {
+    say({ n, inside, surface, outside, caught, alpha, labels, converged, gap, radiusSq }) {
+      const among = labels ? labels.filter((label) => label < 0).length : 0, weights = labels ? [...alpha].filter((a, i) => labels[i] < 0 && a > 1e-6).length : 0;
+      const outliers = among ? ` ${among} labelled outliers: ${caught} inside, ${weights} with weight.` : "";
       const isEmpty = radiusSq <= 0 ? " R² is not positive: nothing is inside, and only the order of the scores counts." : "";
-      this.summary.replaceChildren(`${n} points: ${inside} inside, ${surface} on the boundary, ${outside} outside.${isEmpty} `);
+      const { nine, state } = this, counts = nine ? `Nine balls at the cost c = ${state.c} and the width × ${fraction(state.width)}. Tap one to see it alone. ` : `${n - among} points: ${inside} inside, ${surface} on the boundary, ${outside} outside.${outliers}${isEmpty} `;
+      if (nine) [converged, gap] = [nine.every(({ model }) => model.converged), Math.max(...nine.map(({ model }) => model.gap))];
+      this.summary.replaceChildren(counts);
       make("span", { className: "certificate", textContent: converged ? `Certified: the best ball there is costs at most ${power(gap)} less.` : "Not certified." , title: "Relative duality gap: price of this ball less a lower bound for every ball, divided by one plus the price." }, this.summary);
     }
   }

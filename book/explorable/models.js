@@ -22,19 +22,20 @@
     return -Math.log(p) - top - Math.log(sum(logs.map((value) => Math.exp(value - top))));
   }
 
-  // A solution with its place: who is outside, and the tilt n sum alpha^2 - 1. The drawn surface is `level`:
+  // A solution with its place: which targets are outside, how many labelled outliers inside (`caught`), and the tilt n sum alpha^2 - 1. The drawn surface is `level`:
   // R2, or the radius that leaves the wanted share outside where no cost does (too many points touch the ball).
-  function describe(K, found, { level = found.radiusSq, reached = true } = {}) {
+  function describe(K, found, { level = found.radiusSq, reached = true, labels = null } = {}) {
     const n = found.alpha.length, film = FILM * sum(toMean(K)) / n;
     const sides = [...found.distances].map((d) => (d > level + film ? "outside" : d < level - film ? "inside" : "surface"));
-    const count = (side) => sides.filter((s) => s === side).length;
+    const count = (side) => sides.filter((s, i) => s === side && !(labels?.[i] < 0)).length;
     return {
       ...found, K, n, level, reached, sides, inside: count("inside"), surface: count("surface"), outside: count("outside"),
+      labels, caught: sides.filter((s, i) => s === "inside" && labels?.[i] < 0).length,
       support: [...found.alpha].filter((a) => a > 0).length, tilt: n * sum([...found.alpha].map((a) => (a - 1 / n) ** 2)),
     };
   }
 
-  const atCost = (K, p, c) => describe(K, solveMatrix(K, { p, c }));
+  const atCost = (K, p, c, labels = null) => describe(K, solveMatrix(K, { p, c, labels }), { labels });
   const hardBall = (K) => atCost(K, 1, 2); // with c > 1 no slack pays at p = 1
 
   // The ball of exponent p with a share of the points outside. At p = 1 c = 1/(share n), and at most that share is
