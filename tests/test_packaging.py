@@ -1,22 +1,19 @@
-"""Promises of the repository's own files: imports, lock, environment, metadata, make, README."""
+"""Promises of the repository's own files: imports, lock, environment, metadata, make."""
 
 from __future__ import annotations
 
-import io
+import json
 import os
 import re
 import subprocess
 import sys
 import tomllib
-import warnings
 import zipfile
-from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
 import yaml
 from packaging.requirements import Requirement
-from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 import lpsvdd
@@ -30,24 +27,14 @@ CONDA_EXTRAS = (
 )  # fmt: skip
 
 
+SUPPORTED = {line.rsplit(" ", 1)[1] for line in PROJECT["classifiers"] if "Python :: 3." in line}
+
+
 def requirements(*extras: str) -> dict[str, Requirement]:
     """Requirements of the package and of some extras, by name, without references to itself."""
     lines = PROJECT["dependencies"] + [line for extra in extras for line in EXTRAS[extra]]
     parsed = [Requirement(line) for line in lines]
     return {canonicalize_name(r.name): r for r in parsed if r.name != "lpsvdd"}
-
-
-def conda_requirements() -> tuple[dict[str, SpecifierSet], list[str]]:
-    """Packages of environment.yml with their ranges, and its pip section as written."""
-    entries = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
-    pip = next(entry["pip"] for entry in entries if isinstance(entry, dict))
-    lines = [entry for entry in entries if isinstance(entry, str)]
-    lines += [line for line in pip if not line.startswith("-")]
-    parsed = [line.partition(" ") for line in lines]
-    ranges = {
-        name: SpecifierSet(spec if name != "python" else f"={spec}.*") for name, _, spec in parsed
-    }
-    return ranges, pip
 
 
 def locked() -> dict[str, list[str]]:
@@ -143,44 +130,62 @@ def test_lock_satisfies_pyproject_with_a_hash_for_everything_and_no_address():
     assert not rebuild & set(versions)
 
 
-def test_environment_agrees_with_pyproject():
-    conda, pip = conda_requirements()
-    project = requirements(*CONDA_EXTRAS)
-    # conda has no extras: dask[distributed] is two packages there
-    project["distributed"] = project["dask"]
-    extra = {"python", "pip"}
-    assert set(conda) - extra == set(project)
-    for name, requirement in project.items():
-        assert conda[name] == requirement.specifier, name
-    assert pip[-1] == "-e ."
-    assert "3.12" in conda["python"] and "3.12" in SpecifierSet(PROJECT["requires-python"])
+def test_conda_environment_installs_the_extras_for_a_supported_python():
+    entries = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
+    (line,) = next(entry["pip"] for entry in entries if isinstance(entry, dict))
+    assert line == f"-e .[{','.join(CONDA_EXTRAS)}]"  # Binder copies the checkout first for "."
+    assert {"pip", "git", "make"} < {entry for entry in entries if isinstance(entry, str)}
+    (version,) = (entry.split("=")[1] for entry in entries if "python =" in entry)
+    assert version in SUPPORTED
 
 
-def test_every_supported_version_is_declared_and_checked_by_public_ci():
-    declared = {line.rsplit(" ", 1)[1] for line in PROJECT["classifiers"] if "Python :: 3." in line}
-    job = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())["jobs"]["check"]
-    assert declared == set(job["strategy"]["matrix"]["python"]) == {"3.11", "3.12", "3.13"}
+def workflow(name: str) -> dict[str, dict]:
+    """The jobs of a workflow of GitHub."""
+    return yaml.safe_load((ROOT / ".github/workflows" / name).read_text())["jobs"]
+
+
+def test_public_check_runs_on_every_supported_python():
+    job = workflow("ci.yml")["check"]
+    assert SUPPORTED == set(job["strategy"]["matrix"]["python"]) == {"3.11", "3.12", "3.13"}
     assert PROJECT["requires-python"] == ">=3.11"
     assert job["steps"][-1]["run"].endswith(".ci/run") and os.access(ROOT / ".ci/run", os.X_OK)
 
 
-def test_citation_is_valid_and_current():
-    text = (ROOT / "CITATION.cff").read_text()
-    citation = yaml.safe_load(text)
-    assert {"cff-version", "message", "title", "authors", "version", "license"} <= set(citation)
-    assert citation["version"] == lpsvdd.__version__
+def test_nothing_is_published_before_the_check_and_no_secret_is_named():
+    jobs = workflow("publish.yml")
+    assert all(job["needs"] == "check" for name, job in jobs.items() if name != "check")
+    assert jobs["check"]["uses"] == "./.github/workflows/ci.yml"
+    assert jobs["package"]["permissions"] == {"id-token": "write"}
+    text = (ROOT / ".github/workflows/publish.yml").read_text()
+    assert "secrets." not in text and "password" not in text
+    for command in re.findall(r"- run: make ([a-z-]+)", text):
+        assert re.search(rf"^{command}:", (ROOT / "Makefile").read_text(), re.M), command
+
+
+def test_container_runs_targets_of_make_as_its_editor_does():
+    docker = (ROOT / ".devcontainer/Dockerfile").read_text()
+    editor = json.loads((ROOT / ".devcontainer/devcontainer.json").read_text())
+    assert f"AS {editor['build']['target']}\n" in docker and "RUN make setup" in docker
+    assert editor["postCreateCommand"] == "make setup"
+    planned = make("--dry-run", "lab", "VENV=v", "LAB=--ip=0.0.0.0").stdout
+    assert "v/bin/jupyter lab --ip=0.0.0.0 notebooks" in planned
+
+
+def test_addresses_are_those_of_pyproject():
+    address = PROJECT["urls"]["Repository"]
+    config = yaml.safe_load((ROOT / "_config.yml").read_text())
+    assert config["repository"]["url"] == address
+    assert json.loads((ROOT / "codemeta.json").read_text())["codeRepository"] == address
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert citation["repository-code"] == address
     assert citation["license"] == PROJECT["license"] == "BSD-3-Clause"
-    assert citation["preferred-citation"]["title"].startswith("[Re]")
-    assert citation["references"][0]["authors"][0]["family-names"] == "Arashloo"
-    assert not (ROOT / ".zenodo.json").exists()
 
 
-def test_changelog_justifies_every_dependency():
-    rows = [line for line in (ROOT / "CHANGELOG.md").read_text().splitlines() if line[:2] == "| "]
-    first_cells = " ".join(row.split("|")[1] for row in rows)
-    named = {canonicalize_name(word) for word in re.findall(r"[\w.-]+", first_cells)}
+def test_every_dependency_has_a_reason_beside_it():
+    text = (ROOT / "pyproject.toml").read_text().split("[project.scripts]")[0]
+    reasons = dict(re.findall(r'^(?:    |\w+ = \[)"([\w.-]+)[^"]*"[\],]+ *# (\w.+)$', text, re.M))
     wanted = requirements(*CONDA_EXTRAS, "dev", "data-rebuild")
-    assert set(wanted) <= named, set(wanted) - named
+    assert set(wanted) - {canonicalize_name(name) for name in reasons} == set()
 
 
 @pytest.fixture(scope="module")
@@ -307,49 +312,8 @@ def test_a_missing_tool_gets_one_sentence(tmp_path, script, sentence):
     assert not (tmp_path / "venv").exists()
 
 
-def test_readme_fits_a_screen_and_what_pages_name_exists():
-    text = (ROOT / "README.md").read_text()
-    assert len(text.splitlines()) <= 80  # ten of them to copy: how to cite
-    for phrase in ("make book", "make test", "CITATION.cff", "BSD-3-Clause", "CC BY 4.0"):
-        assert phrase in text
-    named = re.findall(r"\]\((?!https?://)([^)#]+)\)", text)
+def test_contributing_names_files_that_exist():
     text = (ROOT / "CONTRIBUTING.md").read_text()
     folders = r"lpsvdd|replication|tests|\.ci|notebooks|book|results"
-    named += re.findall(rf"`((?:{folders})/[^`*]*)`", text)
+    named = re.findall(rf"`((?:{folders})/[^`*]*)`", text)
     assert len(named) > 10 and [name for name in named if not (ROOT / name).exists()] == []
-    for target in re.findall(r"`make ([a-z-]+)", text):
-        assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.M), target
-
-
-def printed_by(page: Path) -> tuple[str, int]:
-    """The example of a page, what it prints with warnings as errors, its number of statements."""
-    (example,) = re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.S)
-    printed = io.StringIO()
-    with redirect_stdout(printed), warnings.catch_warnings():
-        warnings.simplefilter("error")
-        exec(compile(example, str(page), "exec"), {})
-    lines = [line for line in example.splitlines() if line.strip()]
-    return printed.getvalue(), len([x for x in lines if not x.startswith(("import", "from"))])
-
-
-def test_the_examples_of_page_one_and_the_readme_run(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)  # one of them saves a model
-    printed, statements = printed_by(ROOT / "README.md")
-    (auc,) = re.findall(r"AUC (\d\.\d\d)", printed)
-    assert float(auc) > 0.8 and statements <= 10 and (tmp_path / "wine.lpsvdd").is_file()
-    page = ROOT / "book" / "intro.md"
-    printed, statements = printed_by(page)
-    (shown,) = re.findall(r"```text\n(.*?)```", page.read_text(), flags=re.S)
-    assert re.sub(r"\d+", "n", printed) == re.sub(r"\d+", "n", shown)
-    now, then = ([int(n) for n in re.findall(r"\d+", text)] for text in (printed, shown))
-    assert now == pytest.approx(then, abs=2)  # per cent; one row is a half
-    assert statements <= 6
-
-
-def test_findings_of_page_one_are_short():
-    page = (ROOT / "book" / "intro.md").read_text()
-    findings = re.findall(r"^\d\. (.*)$", page, flags=re.M)
-    assert len(findings) == 4
-    for finding in findings:
-        assert len(re.sub(r"{{[^}]*}}", "1", finding).split()) <= 25, finding
-        assert 1 <= finding.count("{{") <= 2

@@ -117,11 +117,27 @@ def check_weight(page: Page) -> list[tuple[str, str]]:
     return [("page too heavy", f"{total / 1000:.0f} kB: {names}")]
 
 
+async def check_landing(page: Page, path: Path) -> list[tuple[str, str]]:
+    """A link to the last section of a long page leads there on a phone, or to the page's end."""
+    sections = re.findall(r'<section id="([^"]+)"', path.read_text(encoding="utf-8"))
+    if len(sections) < 4:
+        return []
+    await page.resize(*PHONE)
+    await page.visit(f"{path.as_uri()}#{sections[-1]}", settle=0.5)
+    top, at_end = await page.evaluate(
+        f"[document.getElementById('{sections[-1]}').getBoundingClientRect().top,"
+        " innerHeight + scrollY > document.documentElement.scrollHeight - 3]"
+    )
+    good = -5 < top < (PHONE[1] if at_end else 150)
+    return [] if good else [("link misses its target", f"#{sections[-1]} by {top:.0f} px")]
+
+
 async def check_page(page: Page, path: Path, anchors: dict[Path, Anchors]) -> list[tuple[str, str]]:
     """All problems of one page."""
+    problems = await check_landing(page, path)
     await page.resize(*DESKTOP)
     await page.visit(path.as_uri())
-    problems = [tuple(problem) for problem in await page.evaluate(PAGE_CHECK)]
+    problems += [tuple(problem) for problem in await page.evaluate(PAGE_CHECK)]
     problems += check_weight(page)
     problems += [("broken link", link) for link in broken_links(path, anchors)]
     problems += await check_sliders(page)

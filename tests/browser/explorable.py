@@ -114,6 +114,59 @@ async def balls(page: Any) -> list[Problem]:
     return problems
 
 
+async def outliers(page: Any) -> list[Problem]:
+    """Balls with labelled outliers are the package's; one is added by a key and by a click."""
+    problems = []
+    await enter(page, "outliers")
+    for p, c in ((1.0, 0.1), (1.0, 20.0), (1.2, 1.0), (2.0, 20.0), (5.0, 100.0)):
+        found = await do(
+            page,
+            f"(f, s) => {{ f.lpsvdd.set(s); return {{ ...({ANSWER})(f), labels: f.lpsvdd.plane.labels, caught: f.lpsvdd.model.caught }}; }}",
+            {"p": p, "c": c, "width": 2},
+        )
+        X, y, alpha = (np.array(found[name]) for name in ("points", "labels", "alpha"))
+        K = kernel_matrix(X, gamma=found["gamma"])
+        there = solve(K, y, p=p, c=c)
+        step = y * (alpha - there.alpha)
+        apart = max(float(step @ K @ step) ** 0.5, abs(found["radius"] - there.radius_sq))
+        if not found["converged"] or not apart < 1e-3:
+            problems.append(("labelled outliers disagree", f"p = {p}, c = {c}: by {apart:.1e}"))
+    count = "(f) => f.lpsvdd.plane.labels.filter((label) => label < 0).length"
+    before = await do(page, count)
+    await do(page, "(f) => f.querySelector('.plane svg').focus()")
+    await page.press("-")
+    await page.tab.locator(".plane svg").click(modifiers=["Alt"])
+    await do(page, "(f) => { f.querySelector('[data-do=drop]').click(); }")
+    if (added := await do(page, count) - before) != 3:
+        problems.append(("labelled outliers are not added", f"{added} of 3"))
+    return problems
+
+
+async def nine(page: Any) -> list[Problem]:
+    """Nine balls at one cost in one click; a panel opens its exponent; the address leads back."""
+    await enter(page, "exponent")
+    await page.tab.get_by_role("button", name="the paper's nine exponents").click()
+    found = await do(
+        page,
+        "(f) => ({ panels: f.querySelectorAll('.panels > g').length, ps: f.lpsvdd.nine.map(({ model }) => model.p), good: f.lpsvdd.nine.every(({ model }) => model.converged), exponents: f.lpsvdd.data.nine })",
+    )
+    problems = []
+    if found["panels"] != 9 or found["ps"] != found["exponents"] or not found["good"]:
+        problems.append(("nine exponents are not shown", f"{found['panels']} panels"))
+    await page.tab.locator(".plane svg").click(position={"x": 5, "y": 5})
+    state = "(f) => [f.lpsvdd.state.p, f.lpsvdd.state.c, f.lpsvdd.step, Boolean(f.lpsvdd.nine)]"
+    if await do(page, state) != [1, 1, "exponent", False]:
+        problems.append(("nine exponents are not shown", "a click opens no panel"))
+    await page.tab.get_by_role("button", name="6/5", exact=True).click()
+    address = await page.evaluate("location.hash")
+    await enter(page, "ball")
+    await page.evaluate(f"location.hash = {address!r}")
+    await settle(page)
+    if (await do(page, state))[::2] != [1.2, "exponent"]:
+        problems.append(("the address does not lead back", address))
+    return problems
+
+
 async def exponent(page: Any) -> list[Problem]:
     """A control in the text works, keeps the share, and finds the nearest l1 ball."""
     await enter(page, "exponent")
@@ -314,7 +367,7 @@ async def phone(page: Any) -> list[Problem]:
     """On a phone the plane, its certificate and a control are on the screen together."""
     await page.resize(*PHONE)
     problems = []
-    for step in ("ball", "slack", "kernel", "exponent", "grid", "own"):
+    for step in ("ball", "slack", "kernel", "exponent", "outliers", "grid", "own"):
         await enter(page, step)
         problems += [tuple(found) for found in await do(page, LAYOUT, FINGER)]
     await page.resize(*DESK)
@@ -322,7 +375,7 @@ async def phone(page: Any) -> list[Problem]:
 
 
 PARTS: tuple[Callable[[Any], Awaitable[list[Problem]]], ...] = (
-    balls, exponent, grid, table, keys, touch, phone,
+    balls, outliers, nine, exponent, grid, table, keys, touch, phone,
 )  # fmt: skip
 
 
@@ -339,7 +392,11 @@ FAULTS: dict[str, tuple] = {
     "explorable did not start": (balls, "new Explorable(figure)", "figure"),
     "explorable not certified": (balls, "iteration <= 80", "iteration <= 3"),
     "explorable counts do not add up": (balls, "inside: count(\"inside\")", "inside: 1 + count(\"inside\")"),
-    "explorable disagrees with the package": (balls, "residual[i] = k[i] * inv", "residual[i] = inv"),
+    "explorable disagrees with the package": (balls, "residual[i] = y[i] * (k[i] * inv", "residual[i] = y[i] * (inv"),
+    "labelled outliers disagree": (outliers, "y[i] * (k[i] * inv - b)", "k[i] * inv - b"),
+    "labelled outliers are not added": (outliers, 'event.key === "-"', "false"),
+    "nine exponents are not shown": (nine, "this.plane.picked = (k)", "this.plane.other = (k)"),
+    "the address does not lead back": (nine, 'addEventListener("hashchange"', 'addEventListener("none"'),
     "control in the text fails": (exponent, "if (button?.dataset.set)", "if (false)"),
     "ghost is not the nearest": (exponent, "k = distances.indexOf(Math.min(...distances));", "k = 40;"),
     "AUC differs from the package's": (grid, "i % 2 === odd", "i % 2 !== odd"),

@@ -10,8 +10,8 @@ import pytest
 
 from replication import datasets
 from replication.datasets import loader
-from replication.datasets.generate import CENTRES, triangle, waveform
-from replication.datasets.read import array_sha256, file_sha256, read_csv
+from replication.datasets.generate import waveform
+from replication.datasets.read import file_sha256, read_csv
 from replication.paper import SIZES as PAPER
 
 TARGETS = dict(zip(PAPER, (
@@ -115,26 +115,6 @@ def test_another_target_can_be_chosen():
         datasets.load("D21")
 
 
-def test_waveform_is_what_the_formula_says():
-    assert triangle(7).tolist()[:13] == [0, 1, 2, 3, 4, 5, 6, 5, 4, 3, 2, 1, 0]
-    X, labels = waveform()
-    assert array_sha256(X) == datasets.find("D8").sha256
-    for name, (a, b) in CENTRES.items():
-        # E[x] = (h_a + h_b) / 2; the sd of a coordinate is at most √(1 + 36/12) = 2
-        deviation = X[labels == name].mean(axis=0) - (triangle(a) + triangle(b)) / 2
-        assert np.abs(deviation).max() < 4 * 2 / np.sqrt(300)
-    assert not np.array_equal(waveform(seed=9)[0], X)
-
-
-def test_catalogue_is_a_data_frame():
-    frame = datasets.catalogue()
-    assert frame.index.tolist() == list(PAPER)
-    assert frame.loc["D5", ["n", "positives", "dim"]].tolist() == [500, 133, 64]
-    assert {"name", "target", "positives", "dim", "source", "licence", "altered", "sha256"} <= set(
-        frame.columns
-    )
-
-
 @pytest.mark.parametrize(
     ("name", "damage"),
     [
@@ -232,8 +212,3 @@ def test_rebuild_script_reproduces_two_tables(root, tmp_path):
         path = tmp_path / "table.csv"
         table.to_csv(path, index=False, lineterminator="\n")
         assert file_sha256(path) == datasets.find(record).sha256
-
-
-def test_user_folder_without_variable(monkeypatch):
-    monkeypatch.delenv("LPSVDD_DATA")
-    assert datasets.user_folder().name == "lpsvdd"

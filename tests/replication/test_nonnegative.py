@@ -74,25 +74,6 @@ def test_with_negatives_no_ball_of_a_search_is_better(p, c):
         assert np.all(found.alpha[20:] == 0.0)
 
 
-def test_small_cost_gives_the_centre_of_least_p_th_moments_not_the_mean():
-    """On a line with points 0, 0, 3: argmin 2 a^4 + (3 - a)^4 is 3/(1 + 2^(1/3)), the mean is 1."""
-    x = np.array([0.0, 0.0, 3.0])
-    K = np.outer(x, x)
-    expected = 3 / (1 + 2 ** (1 / 3))
-    for c in (1e-12, 1e-6):
-        found = solve_nonnegative(K, p=2.0, c=c, tol=1e-11)
-        assert found.radius_sq == 0.0
-        assert found.alpha @ x == pytest.approx(expected, abs=1e-5)
-    # The free problem tends to the mean instead.
-    assert solve(K, p=2.0, c=1e-12).alpha @ x == pytest.approx(1.0, abs=1e-5)
-
-
-def test_coinciding_points_and_one_point():
-    for K in (np.ones((4, 4)), np.ones((1, 1)), np.zeros((3, 3))):
-        found = solve_nonnegative(K, p=2.0, c=0.1)
-        assert found.radius_sq == 0.0 and found.primal == 0.0 and found.gap == 0.0
-
-
 def test_with_a_nonnegative_radius_the_returned_centre_is_the_certified_one():
     """P of the centre and the R2 that are returned, less D by hand, is the gap that is claimed."""
     rng = np.random.default_rng(5)

@@ -11,19 +11,17 @@ import pytest
 from typer.testing import CliRunner
 
 from replication import notebooks
-from replication.findings import FACTS_TYPE
-from replication.wording import QuoteError
+from replication.cli import publish
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = notebooks.sources(ROOT)
+SOURCES = notebooks.notebook_paths(ROOT)
 
 
 def write_notebook(path: Path, *cells: str) -> None:
-    parameters, *rest = cells
     notebook = nbformat.v4.new_notebook(
         cells=[
-            nbformat.v4.new_code_cell(parameters, metadata={"tags": ["parameters", "remove-cell"]}),
-            *(nbformat.v4.new_code_cell(source) for source in rest),
+            nbformat.v4.new_code_cell(source, metadata={"tags": ["parameters"] * (number == 0)})
+            for number, source in enumerate(cells)
         ],
         metadata={
             "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}
@@ -35,72 +33,23 @@ def write_notebook(path: Path, *cells: str) -> None:
 
 @pytest.fixture
 def project(tmp_path):
-    """A small checkout with one notebook."""
-    (tmp_path / "replication").mkdir()
-    (tmp_path / "replication" / "claims.yml").write_text("[]\n")
-    (tmp_path / "results").mkdir()
+    """A small checkout with two notebooks."""
+    (tmp_path / "book").mkdir()
+    (tmp_path / "book/_toc.yml").write_text("chapters:\n- file: notebooks/demo\n")
     write_notebook(
         tmp_path / "notebooks" / "demo.ipynb",
-        "n: int = 3  # how many\nscale: float = 0.5  # of what\ngrid: list = [1.0, 2.0]  # values",
+        "n: int = 3  # as in n = 3\nscale: float = 0.5  # of what\ngrid: list = [\n  1.0,\n]  # g",
         "print(n * scale, grid)",
     )
+    write_notebook(tmp_path / "notebooks" / "also.ipynb", "n: int = 4  # n", "print(n)")
     (tmp_path / "notebooks" / "profiles.yml").write_text("quick:\n  demo: {n: 2}\n")
     return tmp_path
 
 
 def printed(project: Path, name: str = "demo") -> str:
     executed = json.loads((project / "book" / "notebooks" / f"{name}.ipynb").read_text())
-    return "".join(
-        "".join(output["text"])
-        for cell in executed["cells"]
-        for output in cell.get("outputs", [])
-        if output["output_type"] == "stream"
-    )
-
-
-def run(project: Path, **options):
-    source = notebooks.find("demo", project)
-    return notebooks.execute(source, root=project, report=lambda line: None, **options)
-
-
-def test_parameters_are_read_typed_and_checked(project):
-    source = notebooks.find("demo", project)
-    assert notebooks.defaults(source) == {"n": 3, "scale": 0.5, "grid": [1.0, 2.0]}
-    assert notebooks.check_parameters(source, {"scale": 2}) == {"scale": 2.0}
-    with pytest.raises(notebooks.NotebookError, match="no parameter 'm'. Its parameters: n, scale"):
-        notebooks.check_parameters(source, {"m": 1})
-    with pytest.raises(notebooks.NotebookError, match="is str, expected int"):
-        notebooks.check_parameters(source, {"n": "three"})
-    with pytest.raises(notebooks.NotebookError, match="is bool, expected int"):
-        notebooks.check_parameters(source, {"n": True})
-
-
-def test_only_one_typed_parameters_cell_is_accepted(project):
-    source = project / "notebooks" / "demo.ipynb"
-    write_notebook(source, "n: int = 3  # as in n = 3\ngrid: list = [\n    1,\n    2,\n]  # long")
-    assert notebooks.defaults(source) == {"n": 3, "grid": [1, 2]}
-    write_notebook(source, "n = 3  # not typed")
-    with pytest.raises(notebooks.NotebookError, match="name: type = value: n = 3"):
-        notebooks.defaults(source)
-    notebook = nbformat.read(source, as_version=4)
-    del notebook.cells[0]
-    nbformat.write(notebook, source)
-    with pytest.raises(notebooks.NotebookError, match="has 0 parameters cells"):
-        notebooks.defaults(source)
-
-
-@pytest.mark.parametrize(
-    ("text", "value"), [("[1, 2.5]", [1, 2.5]), ("3", 3), ("quick", "quick"), ("None", None)]
-)
-def test_values_from_the_command_line(text, value):
-    assert notebooks.parse_value(text) == value
-
-
-def test_unknown_notebooks_and_profiles_are_named(project):
-    with pytest.raises(notebooks.NotebookError, match="There are: demo"):
-        notebooks.find("other", project)
-    with pytest.raises(notebooks.NotebookError, match="There are: published, quick"):
-        run(project, profile="slow")
+    outputs = [output for cell in executed["cells"] for output in cell.get("outputs", [])]
+    return "".join("".join(one["text"]) for one in outputs if one["output_type"] == "stream")
 
 
 @pytest.fixture
@@ -110,119 +59,115 @@ def counted(monkeypatch):
 
     def pretend(notebook, output, parameters, root):
         seen.append((notebook.stem, parameters))
-        if notebook.stem == "first":
-            raise notebooks.NotebookError("first failed")
-        output.parent.mkdir(parents=True, exist_ok=True)
+        if notebook.stem == "demo" and len(parameters) > 1:
+            raise notebooks.NotebookError("demo failed")
         output.write_text("{}")
 
     monkeypatch.setattr(notebooks, "_papermill", pretend)
     return seen
 
 
-def test_executes_with_overrides(project):
-    assert run(project, profile="quick", parameters={"grid": [9]}) is not None
-    assert printed(project) == "1.0 [9]\n"
-    cells = json.loads((project / "book" / "notebooks" / "demo.ipynb").read_text())["cells"]
-    (added,) = [c for c in cells if "injected-parameters" in c["metadata"].get("tags", [])]
-    assert "remove-cell" in added["metadata"]["tags"]
+@pytest.mark.parametrize(
+    ("profile", "given", "message"),
+    [
+        ("published", {"m": 1}, "no parameter 'm'. Its parameters: n, scale, grid"),
+        ("published", {"n": "three"}, "is str, expected int"),
+        ("published", {"n": True}, "is bool, expected int"),
+        ("slow", {}, "There are: published, quick"),
+    ],
+)
+def test_parameters_unknown_or_of_another_type_are_refused(project, profile, given, message):
+    source = notebooks.find_notebook("demo", project)
+    assert notebooks.published_values(source) == {"n": 3, "scale": 0.5, "grid": [1.0]}
+    assert notebooks.parameter_values(source, "quick", {"scale": 2}) == {"n": 2, "scale": 2.0}
+    with pytest.raises(notebooks.NotebookError, match=message):
+        notebooks.parameter_values(source, profile, given)
+    with pytest.raises(notebooks.NotebookError, match="There are: demo, also"):
+        notebooks.find_notebook("other", project)
 
 
-def test_the_text_says_the_numbers_of_its_own_run(tmp_path):
-    path = tmp_path / "demo.ipynb"
-    facts = {"data": {FACTS_TYPE: {"run": {"n": 1}}, "text/plain": "run.n = 1"}}
-    figure = {"mystnb": {"figure": {"caption": "{{ run.n|dot }}"}}}
-    outputs = [facts | {"output_type": "display_data"}, {"output_type": "stream", "text": "x"}]
-    cells = [
-        {"cell_type": "markdown", "metadata": {}, "source": ["On {{ run.n|data ", "set }}."]},
-        {"cell_type": "code", "metadata": figure, "source": "", "outputs": outputs},
-    ]
-    path.write_text(json.dumps({"cells": cells}))
-    notebooks._finish(path)
-    text, code = json.loads(path.read_text())["cells"]
-    assert text["source"] == "On one data set."
-    assert code["metadata"]["mystnb"]["figure"]["caption"] == "one dot"
-    assert [output["output_type"] for output in code["outputs"]] == ["stream"]
-    cells[0]["source"] = "{{ run.m }}"
-    path.write_text(json.dumps({"cells": cells}))
-    with pytest.raises(QuoteError, match="run.m"):
-        notebooks._finish(path)
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        (["n = 3  # not typed"], "name: type = value: n = 3"),
+        ([], "has 0 parameters cells"),
+    ],
+)
+def test_parameters_cell_untyped_or_missing_is_refused(project, cells, message):
+    source = project / "notebooks" / "demo.ipynb"
+    write_notebook(source, *cells)
+    with pytest.raises(notebooks.NotebookError, match=message):
+        notebooks.published_values(source)
 
 
-def test_skips_what_is_current(project, counted):
-    assert run(project) is not None
-    assert run(project) is None
-    assert run(project, force=True) is not None
-    assert run(project, profile="quick") is not None
+def test_execute_with_overrides_prints_their_values(project):
+    source = notebooks.find_notebook("notebooks/demo.ipynb", project)
+    line = notebooks.execute(source, root=project, profile="quick", parameters={"grid": [9]})
+    assert line.startswith("demo") and printed(project) == "1.0 [9]\n"
+
+
+def test_execute_unchanged_notebook_is_up_to_date_until_an_input_changes(project, counted):
+    source = notebooks.find_notebook("demo", project)
+    (project / "results").mkdir()
+
+    def state(**options):
+        return notebooks.execute(source, root=project, **options)
+
+    assert "s" == state()[-1] and state().endswith("up to date") and state(force=True)[-1] == "s"
+    state(profile="quick")
     (project / "results" / "pure.csv").write_text("dataset\n")
-    assert run(project, profile="quick") is not None
+    assert state(profile="quick")[-1] == "s"
     assert [parameters for _, parameters in counted] == [{}, {}, {"n": 2}, {"n": 2}]
 
 
-def test_failure_shows_the_cell_and_leaves_no_output(project):
-    write_notebook(
-        project / "notebooks" / "demo.ipynb", "n: int = 3  # n", "x = 1\nraise KeyError('lost')"
-    )
-    with pytest.raises(notebooks.NotebookError) as caught:
-        run(project)
-    assert "raise KeyError('lost')" in str(caught.value)
-    assert "demo failed in cell 2" in str(caught.value)
+def test_execute_failing_cell_is_shown_and_leaves_no_output(project):
+    source = project / "notebooks" / "demo.ipynb"
+    write_notebook(source, "n: int = 3  # n", "x = 1\nraise KeyError('lost')")
+    with pytest.raises(notebooks.NotebookError, match=r"(?s)cell 2.*raise KeyError\('lost'\)"):
+        notebooks.execute(source, root=project)
     assert not (project / "book" / "notebooks" / "demo.ipynb").exists()
-    assert not list((project / "_build" / "running").iterdir())
+    assert not list((project / "_build" / "stamps").iterdir())
 
 
-def test_all_stops_at_the_first_failure_in_the_order_of_the_book(project, counted):
-    write_notebook(project / "notebooks" / "first.ipynb", "n: int = 3  # n")
-    (project / "book").mkdir()
-    contents = "chapters:\n- file: notebooks/first\n- file: notebooks/demo\n"
-    (project / "book" / "_toc.yml").write_text(contents)
-    with pytest.raises(notebooks.NotebookError, match="first failed"):
-        notebooks.execute_all(root=project, report=lambda line: None)
-    assert [name for name, _ in counted] == ["first"]
-
-
-@pytest.mark.slow
-def test_two_at_a_time_gives_what_one_at_a_time_does(project):
-    write_notebook(project / "notebooks" / "other.ipynb", "n: int = 4  # n", "print(n)")
-    lines = []
-    notebooks.execute_all(root=project, jobs=2, report=lines.append)
-    assert printed(project) == "1.5 [1.0, 2.0]\n" and printed(project, "other") == "4\n"
-    assert [line[:6] for line in lines] == ["[ 1/2]", "[ 2/2]", "2 of 2"]
-    lines.clear()
-    notebooks.execute_all(root=project, jobs=2, report=lines.append)
-    assert sum("up to date" in line for line in lines) == 2 and lines[-1].startswith("0 of 2")
+def test_all_one_at_a_time_follows_the_book_and_stops_at_a_failure(project, counted):
+    assert [line[:5] for line in notebooks.execute_all(root=project)][:2] == ["[ 1/2", "[ 2/2"]
+    assert [name for name, _ in counted] == ["demo", "also"]
+    (project / "notebooks" / "profiles.yml").write_text("quick: {demo: {n: 2, scale: 1.0}}\n")
+    with pytest.raises(notebooks.NotebookError, match="demo failed"):
+        list(notebooks.execute_all(root=project, profile="quick"))
+    assert [name for name, _ in counted] == ["demo", "also", "demo"]
 
 
 @pytest.mark.slow
-def test_two_at_a_time_finishes_what_runs_and_starts_no_other_after_a_failure(project):
-    write_notebook(
-        project / "notebooks" / "demo.ipynb", "n: int = 3  # n", "raise KeyError('lost')"
-    )
-    slow = "import time\ntime.sleep(3)\nprint(n)"
-    for name in ("large_data", "second", "third", "fourth"):  # the first of them is started first
-        write_notebook(project / "notebooks" / f"{name}.ipynb", "n: int = 4  # n", slow)
+def test_all_two_at_a_time_executes_each_and_a_failure_is_shown(project):
+    assert list(notebooks.execute_all(root=project, jobs=2))[-1].startswith("2 notebooks in")
+    assert printed(project) == "1.5 [1.0]\n" and printed(project, "also") == "4\n"
+    write_notebook(project / "notebooks" / "demo.ipynb", "n: int = 3  # n", "raise KeyError('x')")
     with pytest.raises(notebooks.NotebookError, match="demo failed in cell 2"):
-        notebooks.execute_all(root=project, jobs=2, report=lambda line: None)
-    made = {path.stem for path in (project / "book" / "notebooks").glob("*.ipynb")}
-    assert made <= {"large_data", "fourth"} and "demo" not in made
+        list(notebooks.execute_all(root=project, jobs=2))
 
 
-def test_command_line(project, monkeypatch):
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["limits", "--show"], " = "),
+        (["limits", "-p", "nothing", "[4]"], "no parameter 'nothing'"),
+        (["limits", "-p", "n"], "has no value"),
+        ([], "--all"),
+        (["limits", "08"], "unexpected: 08"),
+    ],
+)
+def test_command_line_wrong_words_are_named(words, message):
     from replication.cli import build
 
-    monkeypatch.chdir(project)
-    runner = CliRunner()
-    shown = runner.invoke(build(), ["notebook", "demo", "--show"])
-    assert shown.exit_code == 0 and "grid = [1.0, 2.0]" in shown.output
-    done = runner.invoke(build(), ["notebook", "demo", "-p", "grid", "[4]", "-p", "n=7"])
-    assert done.exit_code == 0 and printed(project) == "3.5 [4]\n"
-    for wrong, message in (
-        (["notebook", "demo", "-p", "gird", "[4]"], "no parameter 'gird'"),
-        (["notebook", "demo", "-p", "n"], "has no value"),
-        (["notebook"], "--all"),
-        (["notebook", "demo", "08"], "unexpected: 08"),
-    ):
-        result = runner.invoke(build(), wrong)
-        assert result.exit_code != 0 and message in result.output
+    result = CliRunner().invoke(build(), ["notebook", *words])
+    assert (result.exit_code == 0) == ("--show" in words) and message in result.output
+
+
+def test_values_of_the_command_line_are_python_or_words():
+    names = ["a", "b=quick", "c", "d"]
+    values = {"a": [1, 2.5], "b": "quick", "c": 3, "d": None}
+    assert publish.parameter_pairs(names, ["[1, 2.5]", "3", "None"]) == values
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
@@ -233,7 +178,7 @@ def test_tracked_notebooks_have_parameters_a_title_and_no_outputs(source):
     assert "$" not in notebook.cells[0].source.splitlines()[0], (
         "TeX in a heading reaches the sidebar"
     )
-    assert notebooks.defaults(source), "no parameters cell"
+    assert notebooks.published_values(source), "no parameters cell"
     for cell in notebook.cells:
         if cell.cell_type == "code":
             assert not cell.outputs and cell.execution_count is None
@@ -281,7 +226,7 @@ def test_profiles_name_existing_notebooks_and_parameters():
     by_name = {source.stem: source for source in SOURCES}
     for entries in profiles.values():
         for name, values in entries.items():
-            assert notebooks.check_parameters(by_name[name], values)
+            assert notebooks.parameter_values(by_name[name], "published", values)
 
 
 def test_the_page_on_reproduction_states_the_tolerance_in_force():
@@ -297,7 +242,7 @@ def test_every_notebook_is_in_the_table_of_contents():
     assert [source.stem for source in SOURCES if f"notebooks/{source.stem}\n" not in listed] == []
 
 
-@pytest.mark.parametrize("name", ["tutorial", "tune", "large_data"])
+@pytest.mark.parametrize("name", ["tutorial", "large_data"])
 def test_what_users_read_imports_the_method_alone(root, name):
     cells = nbformat.read(root / "notebooks" / f"{name}.ipynb", as_version=4).cells
     hidden = {"remove-cell", "remove-input"}

@@ -133,7 +133,7 @@ def test_a_column_and_a_row_in_both_tables(here: Path) -> None:
         )
         assert (ours["uncertified"] == 0).all()
         record = read_record(here / "out" / f"{setting}.csv")
-        assert record["files"]["mine"] == digest
+        assert record["signature"]["files"]["mine"] == digest
         assert record["signature"]["methods"]["Nearest"]["class"] == "detectors_of_mine:Nearest"
         assert record["command"] == (
             "python -m replication run --dataset D7 --dataset mine.csv --method "
@@ -212,10 +212,10 @@ def test_a_unit_norm_that_hurts_is_named(here: Path) -> None:
     X = rng.normal(size=(90, 2))
     table = pd.DataFrame(np.r_[X, 6.0 * X[:45]]).assign(y=[1] * 90 + [-1] * 45)
     table.to_csv(here / "rays.csv", index=False)
-    done = invoke("--dataset", "rays.csv", "--setting", "pure", "--quiet")
+    done = invoke("--dataset", "rays.csv", "--setting", "pure")
     assert "The unit norm hurts here: --no-unit-norm" in done.stdout
     plain = ("--no-unit-norm", "--save", "plain")
-    done = invoke("--dataset", "rays.csv", "--setting", "pure", "--quiet", *plain)
+    done = invoke("--dataset", "rays.csv", "--setting", "pure", *plain)
     assert done.exit_code == 0 and "hurts" not in done.stdout
     record = read_record(here / "plain" / "pure.csv")
     assert record["signature"]["options"]["unit_norm"] is False
@@ -258,7 +258,7 @@ WRONG = {
 @pytest.mark.parametrize("words, sentence", WRONG.values(), ids=list(WRONG))
 def test_mistakes_get_one_sentence(here: Path, words: list[str], sentence: str) -> None:
     (here / "grid.yml").write_text("depth: [3]")
-    done = invoke(*words, "--quiet", "--save", "out")
+    done = invoke(*words, "--save", "out")
     assert done.exit_code == 1 and "error: " in done.stderr and sentence in done.stderr
     assert not (here / "out").exists()
 

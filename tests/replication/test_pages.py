@@ -14,7 +14,7 @@ import pytest
 
 from replication import catalogue_page, figures, interactive, layout
 from replication.evidence import as_table, compare
-from replication.findings.rerun import Rerun, full_tables
+from replication.findings.rerun import Rerun
 
 
 @pytest.fixture
@@ -34,9 +34,8 @@ def rows():
 
 
 def test_table_marks_ties_and_flags(rows):
-    table = Rerun(rows_of_the_family(rows), "pure")
-    shown = full_tables(table)["here"]
-    assert list(shown.columns) == ["ℓp", "ℓ1", "ℓ2", "KPCA"] and "Concordia16 (D4) †" in shown.index
+    shown = Rerun(rows_of_the_family(rows), "pure").here
+    assert list(shown.columns) == ["lp-SVDD", "l1-SVDD", "l2-SVDD", "KPCA"]
     text = layout.table_html(shown, "a & b", formats="{:.1f}", best=True)
     assert text.count("<strong>61.5</strong>") == 2, "lp and KPCA tie on D1"
     assert "<caption>a &amp; b</caption>" in text and "<details" not in text
@@ -53,12 +52,12 @@ def rows_of_the_family(rows):
 
 
 def test_numbers_of_a_table_have_true_minus_signs_and_words_are_told_apart():
-    found = ["+0.1 (−0.1 to +0.3)", ""]
+    found = ["+0.1 [−0.1, +0.3]", ""]
     table = pd.DataFrame({"x": [-1.25, np.nan], "says": ["higher", "p = 2"], "gain": found})
     text = layout.table_html(table, "t", formats={"x": "{:+.1f}"})
     assert "<td>−1.2</td>" in text and "<td>–</td>" in text
     assert '<td class="word">higher</td>' in text and '<td class="word">p = 2</td>' in text
-    assert "<td>+0.1 (−0.1\u00a0to\u00a0+0.3)</td>" in text, "an interval breaks before its bracket"
+    assert "<td>+0.1 [−0.1,\u00a0+0.3]</td>" in text, "an interval breaks before its bracket"
 
 
 def test_headings_are_text_and_not_markup():
@@ -77,9 +76,8 @@ def test_figures_show_every_line_of_their_table(rows, narrow):
     assert shown == [name.upper() if narrow else name for name in pairs]
     assert ax.get_xlabel() == "points"
     two = {"a": table, "b": table.assign(printed=1.0)}
-    figure = figures.interval_figure(two, "points", above=True, margin=True)(narrow)
+    figure = figures.interval_figure(two, "points", margin=True)(narrow)
     assert len(figure.axes) == 2 and len(figure.legends) == 1
-    assert bool(figure.axes[0].texts) == narrow, "names above their line on a phone"
     means = pd.DataFrame({"printed": [1.0, 2.0], "here": [2.0, 3.0]}, index=["ℓp", "GP"])
     ax = figures.dumbbell_figure(means, "rank", band=(1.0, 2.0))(narrow).axes[0]
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["ℓp", "GP"]
@@ -95,7 +93,7 @@ def test_figures_show_every_line_of_their_table(rows, narrow):
 
 def test_runs_are_named_or_said_to_be_absent(tmp_path, monkeypatch):
     monkeypatch.setenv("LPSVDD_RESULTS", str(tmp_path))
-    assert "no stored run" in layout.runs(["pure"]).loc["results/pure.csv", "run"]
+    assert "no stored run" in layout.run_table(["pure"]).loc["results/pure.csv", "run"]
     stored = {
         "git_commit": "0123456789abcdef", "date": "2026-01-02", "python": "3.11", "cores": 2,
         "processor": "a processor", "packages": {"numpy": "2", "scipy": "1"},
@@ -110,7 +108,7 @@ def test_runs_are_named_or_said_to_be_absent(tmp_path, monkeypatch):
     assert layout.computed_here("pure", table) == ""
     other = pd.concat([table, table.assign(auc=60.0)])
     assert layout.computed_here("pure", other).startswith("1 of 2 rows shown are stored")
-    line = layout.runs(["pure"]).loc["results/pure.csv"]
+    line = layout.run_table(["pure"]).loc["results/pure.csv"]
     assert list(line) == ["2026-01-02", "012345678", "7", "3.11", "a processor, 2 cores"]
 
 
@@ -169,7 +167,7 @@ def channels(colour):
 
 
 def test_a_dark_drawing_keeps_hues_and_can_be_read():
-    colours = {*figures.EXPONENTS.values(), *figures.COLOURS.values()} - {"#000000"}
+    colours = {*figures.EXPONENT_COLOURS.values(), *figures.METHOD_COLOURS.values()} - {"#000000"}
     for colour in {colour.lower() for colour in colours}:
         turned = channels(figures.dark(f'<svg><path style="fill: {colour}"/>').split(": ")[1])
         assert figures.contrast(turned, figures.PAPER) >= figures.LEAST
@@ -186,7 +184,7 @@ def test_explorable_is_one_small_element_that_asks_for_no_file():
     html = interactive.figure_html(interactive.page_data(3))
     assert len(html) < 150_000
     assert not re.search(r"(src|href)=|fetch\(|https?://(?!www.w3.org)", html)
-    assert html.count("<script") == 2 and html.count("data-step=") == 6
+    assert html.count("<script") == 2 and html.count("data-step=") == 7
 
 
 def test_explorable_starts_from_few_enough_points():
@@ -200,7 +198,7 @@ def test_explorable_starts_from_few_enough_points():
 
 
 def test_comparison_shows_where_the_paper_prints_other_sizes():
-    table = catalogue_page.comparison()
+    table = catalogue_page.sizes_table()
     here = table[["rows", "targets", "features"]].astype(str).agg(" / ".join, axis=1)
     assert len(table) == 20 and list(table.index[here != table["printed"]]) == ["D5"]
     assert table.loc["D5", "printed"] == "336 / 133 / 64"

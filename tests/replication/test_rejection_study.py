@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.stats import binom
 
 from lpsvdd.bounds import determining_points
 from replication.studies import rejection
-from replication.studies.rejection import POPULATIONS, cost, fit, true_risk
+from replication.studies.rejection import POPULATIONS, cost_of_share, fit_ball, true_risk
 
 # -- the parts -----------------------------------------------------------------------------------
 
@@ -20,17 +19,9 @@ def test_exact_risks_agree_with_fresh_points(name, p):
     population = POPULATIONS[name]
     rng = np.random.default_rng(0)
     X, Z = population.draw(rng, 60), population.draw(rng, 20_000)
-    model = fit(X, p=p, C=cost(p, 0.2, 60, population.slack), **population.kernel)
+    model = fit_ball(X, p=p, C=cost_of_share(p, 0.2, 60, population.slack), **population.kernel)
     exact = true_risk(model, population, None)
     assert exact == pytest.approx(np.mean(model.predict(Z) < 0), abs=0.015)
-
-
-def test_the_lattice_holds_all_its_mass():
-    atoms, probabilities = rejection._lattice()
-    assert probabilities.sum() == pytest.approx(1.0, abs=1e-9)
-    X = POPULATIONS["lattice"].draw(np.random.default_rng(2), 50_000)
-    origin = np.flatnonzero((atoms == 0.0).all(axis=1))[0]
-    assert np.mean((X == 0.0).all(axis=1)) == pytest.approx(probabilities[origin], abs=0.01)
 
 
 def test_clopper_pearson_is_the_inverse_of_the_binomial_tails():
@@ -41,19 +32,11 @@ def test_clopper_pearson_is_the_inverse_of_the_binomial_tails():
     assert rejection.clopper_pearson(20, 20, 0.9)[1] == 1.0
 
 
-def test_a_light_run_has_a_row_for_each_cell(monkeypatch):
-    monkeypatch.setattr(rejection, "FRESH", 500)
-    tasks = [task for task in rejection.coverage_tasks([], 2) if task.population == "Student 1.5"]
-    table = pd.DataFrame([row for task in tasks for row in rejection.coverage(task)])
-    assert len(table) == 2 * 8 and (table["repetitions"] == 2).all()
-    assert (table["low"] <= table["high"]).all() and (table["fresh"] > 0).all()
-
-
 def test_a_kernel_that_knows_the_sample_breaks_the_promise():
     """The book's counterexample: two points determine the ball, everything new is rejected."""
     rng = np.random.default_rng(4)
     sample = np.r_[-1.0, 1.0, rng.uniform(-0.9, 0.9, 48)]  # the feature of the training points
-    model = fit(np.outer(sample, sample), p=2.0, C=10.0, kernel="precomputed")
+    model = fit_ball(np.outer(sample, sample), p=2.0, C=10.0, kernel="precomputed")
     points = determining_points(model)
     assert points.high == 2 and points.risk()[1] < 0.2
     new = np.full(20, 10.0)  # the feature of every other point

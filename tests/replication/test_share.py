@@ -21,8 +21,8 @@ def outside(found, y=None):
     return (d > found.threshold)[slice(None) if y is None else y > 0]
 
 
-@pytest.mark.parametrize("gamma", [0.1, 1.0, 8.0])
-@pytest.mark.parametrize("p", [1.02, 1.2, 2.0, 5.0, 20.0])
+@pytest.mark.parametrize("gamma", [0.1, 8.0])
+@pytest.mark.parametrize("p", [1.02, 2.0, 20.0])
 @pytest.mark.parametrize("nu", [0.05, 0.1, 0.5, 0.9])
 def test_the_share_outside_is_nu_up_to_one_sample(p, nu, gamma):
     found = solve_share(rbf_kernel(X, gamma=gamma), p=p, nu=nu)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import wilcoxon
 
 from replication import printed
 from replication.evidence import compare_over_sets, order_probability, rank_places, signed_rank
@@ -18,6 +19,7 @@ from replication.statistics import (
     mean_matrix,
     paired_differences,
     ranks,
+    wilcoxon_holm,
 )
 
 
@@ -182,3 +184,22 @@ def test_places_are_certain_where_methods_are_far_apart_and_open_where_not() -> 
 def test_missing_values_are_refused() -> None:
     with pytest.raises(ValueError, match="missing values"):
         ranks(pd.DataFrame({"a": [1.0], "b": [np.nan]}))
+
+
+def test_differences_of_zero_are_neither_wins_nor_losses() -> None:
+    found = mean_interval([0.0, 0.0, 1.0, 2.0, -1.0])
+    assert (found.wins, found.losses) == (2, 1)
+
+
+def test_wilcoxon_p_values_are_corrected_step_by_step(perfect: pd.DataFrame) -> None:
+    """Holm multiplies the smallest of three by 3, the next by 2, and keeps their order."""
+    noise = np.random.default_rng(1).normal(size=(10, 3))
+    table = perfect + noise * [0.5, 1.0, 0.5]
+    pairs = [("a", "b"), ("a", "c"), ("b", "c")]
+    plain = np.array([wilcoxon(table[one], table[two]).pvalue for one, two in pairs])
+    order = np.argsort(plain)
+    expected = np.empty(3)
+    expected[order] = np.maximum.accumulate(np.minimum(plain[order] * [3, 2, 1], 1.0))
+    found = [wilcoxon_holm(table).loc[pair] for pair in pairs]
+    assert found == pytest.approx(expected)
+    assert (expected < np.minimum(3.0 * plain, 1.0)).any()  # where Bonferroni asks for more

@@ -9,7 +9,9 @@ import pytest
 from lpsvdd import LpSVDD
 from lpsvdd.cost_rule import SLACK_SHARE
 from replication import table_sets
+from replication.evidence import compare_over_sets
 from replication.findings import cost_scale as cost_findings
+from replication.findings import read
 from replication.findings import tables as findings
 from replication.preprocessing import shared_rows
 from replication.studies import cost_scale as cost_study
@@ -57,23 +59,20 @@ def test_another_table_of_that_name_is_refused(made):
     parts["y"] = 1 - parts["y"]
     np.savez(made / f"{NAME}.npz", **parts)
     with pytest.raises(TableDataError, match="SHA-256"):
-        table_sets.load(NAME)
+        table_sets.load_table(NAME)
     np.savez(made / f"{NAME}.npz", other=parts["y"])
     for damage in (None, b"no archive", b"PK\x03\x04 cut", b""):
         if damage is not None:
             (made / f"{NAME}.npz").write_bytes(damage)
         with pytest.raises(TableDataError, match="arrays train, test and y"):
-            table_sets.load(NAME)
+            table_sets.load_table(NAME)
 
 
 def test_the_jobs_give_every_detector_width_and_rate(made):
     contest = pd.DataFrame(study.tables_contest(study.TableTask(NAME)))
     own = contest[contest["method"] == "LpSVDDCV"]["auc"].iloc[0]
-    grid = findings.widths_of(contest)
+    grid = contest[contest["width"].notna() & (contest["width"] != "")]
     assert len(grid) == 8 and own in set(grid["auc"])
-    assert findings.fallback(contest, -np.inf).iloc[0] == own
-    default = grid[grid["width"] == "default"]["auc"].iloc[0]
-    assert findings.fallback(contest, np.inf).iloc[0] == default
     rates = pd.DataFrame(study.tables_rates(study.TableTask(NAME)))
     at_ten = rates[rates["level"] == 0.1].set_index("method")["rejected"]
     assert at_ten["LpSVDD"] < 25 < at_ten["LpSVDD, the ball's surface"] + 25
@@ -96,9 +95,9 @@ def test_a_design_table_never_judges_and_an_effect_of_p_is_seen():
     rows.loc[8:, "auc_1"] = 73.0 + 0.01 * np.arange(8)
     judged = findings.of_part(rows)
     assert set(judged["dataset"]) == set(study.JUDGED[:8])
-    off = findings.beside_two(findings.at(judged))
-    assert findings.compare_over_sets(off["1"]).state == "higher"
-    assert findings.compare_over_sets(off["5"]).equivalent
+    off = findings.beside_two(findings.exponents_at(judged))
+    assert compare_over_sets(off["1"]).state == "higher"
+    assert compare_over_sets(off["5"]).equivalent
 
 
 def test_parts_share_no_cluster_and_hold_what_the_plan_says():
@@ -109,24 +108,17 @@ def test_parts_share_no_cluster_and_hold_what_the_plan_says():
     assert found.loc[[*study.DESIGN, *study.JUDGED], "anomalies"].min() >= 20
 
 
-def test_an_interval_that_one_table_carries_is_seen_not_to_cover():
-    names = [f"made up {k}" for k in range(100)]
-    even = pd.Series(np.random.default_rng(0).normal(size=100), index=names)
-    alone = pd.Series(0.0, index=names).where(lambda v: v.index != names[0], 30.0)
-    assert findings.covered(even) > 93.0 and findings.covered(alone) < 75.0
-
-
 def test_folder_without_tables_is_refused(tmp_path, monkeypatch):
     monkeypatch.delenv(table_sets.VARIABLE, raising=False)
     with pytest.raises(TableDataError, match=f"--from or the variable {table_sets.VARIABLE}"):
-        table_sets.folder()
+        table_sets.tables_folder()
     with pytest.raises(TableDataError, match="holds no table"):
-        table_sets.use(tmp_path)
+        table_sets.use_folder(tmp_path)
     (tmp_path / f"{NAME}.npz").touch()
     monkeypatch.setenv(table_sets.VARIABLE, "elsewhere")
-    table_sets.use(tmp_path)
+    table_sets.use_folder(tmp_path)
     with pytest.raises(TableDataError, match=r"the folder lacks .*\.npz"):
-        table_sets.load("ovrbench__none")
+        table_sets.load_table("ovrbench__none")
 
 
 # -- the constant of the cost rule -----------------------------------------------------------------
@@ -145,6 +137,9 @@ def test_the_constant_is_the_admissible_one_with_the_highest_auc_and_ties_go_to_
     assert cost_findings.chosen_constant(table) == 0.2
     assert cost_findings.chosen_constant(table.assign(AUC=[70.0, 75.0, 74.8, 90.0, 90.0])) == 0.03
     assert cost_findings.chosen_constant(table.iloc[3:]) == cost_findings.CODED
+    assert cost_findings.chosen_constant(cost_findings.cost_candidates(read("cost_scale"))) == (
+        SLACK_SHARE
+    )
 
 
 def test_an_explicit_cost_is_that_of_the_default():
@@ -158,6 +153,6 @@ def test_an_explicit_cost_is_that_of_the_default():
 def test_the_job_of_the_cost_rule_takes_shapes_and_tables(made):
     for name in ("ring", NAME):
         rows = pd.DataFrame(cost_study.cost_scale(study.TableTask(name)))
-        assert rows["f"].tolist() == list(cost_study.CANDIDATES)
+        assert rows["f"].tolist() == list(cost_study.CONSTANTS)
         assert rows["auc"].isna().all() if name == "ring" else rows["auc"].between(50, 100).all()
         assert (rows["rejected_5"] < 25).all() and (rows["rejected_5"] <= rows["rejected_10"]).all()

@@ -7,12 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.optimize import brentq
 
 from lpsvdd.kernels import kernel_matrix
 from lpsvdd.solver import Problem, solve
 from replication.findings import read, tilt
-from replication.studies.tilt import Path, Shape, compare, log_cost, shared, variance
+from replication.studies.tilt import Path, Shape, compare, least_tilt_solution, log_cost, variance
 
 POWERS = [1.2, 1.5, 5.0, 20.0]
 
@@ -194,6 +193,13 @@ def test_distances_of_two_values_leave_p_nothing_to_do():
         np.testing.assert_allclose(weights, [weights[0]] * 4, atol=1e-5)
 
 
+def test_copies_share_their_weight_and_the_tilt_of_the_hard_ball_is_the_same():
+    X = np.repeat(np.random.default_rng(1).normal(size=(6, 2)), [1, 2, 3, 1, 2, 3], axis=0)
+    K = kernel_matrix(X, gamma=0.5)
+    tilts = [Path(K, p).at(math.log(1e-6)).tilt for p in (1.5, 2.0, 5.0, 20.0)]
+    np.testing.assert_allclose(tilts, tilts[0], rtol=1e-3)
+
+
 def test_equal_rows_share_at_p_1_and_the_centre_stays():
     X = np.repeat(np.random.default_rng(3).normal(size=(8, 2)), [1, 2, 3, 1, 2, 3, 1, 2], axis=0)
     K = kernel_matrix(X, gamma=0.5)
@@ -202,13 +208,13 @@ def test_equal_rows_share_at_p_1_and_the_centre_stays():
     first = np.flatnonzero(np.diff(group, prepend=-1))
     uneven = np.zeros(len(X))  # all weight of equal rows on the first of them
     uneven[first] = np.bincount(group, raw.alpha)
-    found = shared(K, replace(raw, alpha=uneven))
+    found = least_tilt_solution(K, replace(raw, alpha=uneven))
     assert length(K, raw.alpha - found.alpha) < 1e-7
     assert max(np.ptp(found.alpha[group == k]) for k in range(8)) < 1e-9
     assert found.tilt == pytest.approx(len(X) * found.alpha @ found.alpha - 1)
     assert found.tilt < 0.9 * (len(X) * uneven @ uneven - 1)
     above = solve(K, p=2.0, c=0.15)
-    assert shared(K, above) is above
+    assert least_tilt_solution(K, above) is above
 
 
 @pytest.mark.parametrize("p", [1.2, 20.0])
@@ -224,84 +230,32 @@ def test_paths_of_a_kernel_of_low_rank_do_not_meet_at_equal_tilt(p):
     assert length(K, here.alpha) > 0.05 * length(K, np.full(6, 1 / 6))  # still on its way
 
 
-def test_copies_share_their_weight_and_the_tilt_of_the_hard_ball_is_the_same():
-    X = np.repeat(np.random.default_rng(1).normal(size=(6, 2)), [1, 2, 3, 1, 2, 3], axis=0)
-    K = kernel_matrix(X, gamma=0.5)
-    tilts = [Path(K, p).at(math.log(1e-6)).tilt for p in (1.5, 2.0, 5.0, 20.0)]
-    np.testing.assert_allclose(tilts, tilts[0], rtol=1e-3)
-
-
-# -- unequal costs ----------------------------------------------------------------
-
-
-@pytest.mark.parametrize("p", [1.3, 5.0])
-def test_theorems_hold_for_unequal_costs(K, p):
-    """<v> = sum m_i v_i, m_i shares of the costs: the next term and the bound of the middle."""
-    weights = np.random.default_rng(4).uniform(0.2, 3.0, len(K))
-    m = weights / weights.sum()
-    delta = K.diagonal() - 2 * K @ m
-    delta = delta - m @ delta
-    omega = math.sqrt(m @ delta**2)
-    z = delta / omega
-    g = z**2 - 1 - (m @ z**3) * z
-
-    def matched(p, tilt_):
-        def at(log_price):
-            cost = math.exp(log_cost(p, len(K), log_price)) * len(K)
-            return solve(K, p=p, c=cost * m, tol=1e-11)
-
-        start = math.log(omega / math.sqrt(tilt_))
-        root = brentq(lambda x: math.log(at(x).tilt / tilt_), start - 2, start + 2, xtol=1e-8)
-        return at(root), math.exp(root)
-
-    (one, _), (two, price) = matched(p, 1e-3), matched(2.0, 1e-3)
-    predicted = (p - 2) / (2 * (p - 1)) * 1e-3 * g
-    assert np.abs((one.alpha - two.alpha) / m - predicted).max() < 0.15 * np.abs(predicted).max()
-    (one, _), (two, price) = matched(p, 0.5), matched(2.0, 0.5)
-    centred = K - m @ K - (K @ m)[:, None] + m @ K @ m
-    rho = np.linalg.eigvalsh(np.sqrt(m)[:, None] * centred * np.sqrt(m))[-1]
-    lost = variance(K, two.alpha) - variance(K, one.alpha)
-    assert (1 + price / (2 * rho)) * length(K, one.alpha - two.alpha) ** 2 <= lost
-
-
-# -- labelled outliers ----------------------------------------------------------------
-
-
-def test_an_outlier_at_the_mean_is_idle_above_p_1_only():
-    X = np.vstack([np.random.default_rng(5).normal(size=(20, 2)), np.zeros((1, 2))])
-    X[20] = X[:20].mean(axis=0)
-    y = np.r_[np.ones(20), -1.0]
-    K = X @ X.T
-    assert solve(K, y, p=2.0, c=np.full(21, 1e-4)).alpha[20] == 0.0
-    assert solve(K, y, p=1.0, c=np.full(21, 1 / 19)).alpha[20] > 1e-3
-
-
 # -- study and findings ----------------------------------------------------------------
 
 
 def test_an_exponent_leaves_the_curve_when_its_auc_does():
     rows = read("tilt")
-    facts = tilt.one_curve(rows).facts
-    assert "5" in facts["on"] and "20" in facts["open"] and "6/5" in facts["off"]
+    found = tilt.one_curve(rows)
+    assert "5" in found["on"] and "20" in found["open"] and "6/5" in found["off"]
     moved = rows["kind"].eq("matched") & rows["p"].eq(5.0)
     for column, step in (("auc", 0.6), ("correlation", -0.02)):
         changed = rows.copy()
         changed.loc[moved, column] += step
-        facts = tilt.one_curve(changed).facts
-        assert "5" not in facts["on"] and "5" in facts["off"]
+        found = tilt.one_curve(changed)
+        assert "5" not in found["on"] and "5" in found["off"]
     sign = rows["trial"].map({10: 1.0, 11: -1.0, 12: 0.0})  # apart in size, not on average
     changed = rows.assign(auc=rows["auc"] + sign.where(moved, 0.0))
-    found = tilt.one_curve(changed).facts
-    assert found["size_5"] > 0.5 and "5" not in found["on"]
+    found = tilt.one_curve(changed)
+    assert found["size"]["5"] > 0.5 and "5" not in found["on"]
 
 
 def test_a_wrong_prediction_is_seen():
     rows = read("tilt")
-    assert tilt.leaving_mean(rows).facts["described"] == 100.0
+    assert tilt.leaving_mean(rows)["described"] == 100.0
     wrong = rows.assign(predicted=rows["predicted"] * 5.0)
-    assert tilt.leaving_mean(wrong).facts["described"] == 0.0
+    assert tilt.leaving_mean(wrong)["described"] == 0.0
     far = rows.assign(distance=rows["distance"].where(rows["p"] != 5.0, 0.9))
-    assert tilt.leaving_mean(far).facts["order"] < 50.0
+    assert tilt.leaving_mean(far)["order"] < 50.0
 
 
 @pytest.mark.parametrize("narrow", [False, True])
