@@ -107,7 +107,7 @@ pdf: $(READY) ## The rendered book as one PDF, book.pdf (needs Chromium)
 	book/print_pdf.sh _build/singlehtml/index.html book.pdf
 
 lab: $(READY) ## Open the notebooks in JupyterLab, to change something
-	$(VENV)/bin/jupyter lab notebooks
+	$(VENV)/bin/jupyter lab $(LAB) notebooks
 
 bench: $(READY) ## Time the solver against general-purpose ones, and on large problems
 	$(RUN) -m replication bench
