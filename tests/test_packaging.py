@@ -126,8 +126,6 @@ def test_lock_satisfies_pyproject_with_a_hash_for_everything_and_no_address():
         assert name in versions, f"{name} is not in requirements.lock: run .ci/lock.sh"
         for version in versions[name]:
             assert requirement.specifier.contains(version, prereleases=True), (name, version)
-    rebuild = {canonicalize_name(Requirement(line).name) for line in EXTRAS["data-rebuild"]}
-    assert not rebuild & set(versions)
 
 
 def test_conda_environment_installs_the_extras_for_a_supported_python():
@@ -184,7 +182,7 @@ def test_addresses_are_those_of_pyproject():
 def test_every_dependency_has_a_reason_beside_it():
     text = (ROOT / "pyproject.toml").read_text().split("[project.scripts]")[0]
     reasons = dict(re.findall(r'^(?:    |\w+ = \[)"([\w.-]+)[^"]*"[\],]+ *# (\w.+)$', text, re.M))
-    wanted = requirements(*CONDA_EXTRAS, "dev", "data-rebuild")
+    wanted = requirements(*CONDA_EXTRAS, "dev")
     assert set(wanted) - {canonicalize_name(name) for name in reasons} == set()
 
 
