@@ -68,7 +68,7 @@ test-cores: $(READY) ## Run the tests as other processors would compute (CORES, 
 # Every change of a module is judged by KILLERS, quick tests first; a survivor takes them all.
 MODULE  ?= lpsvdd/solver/radius.py
 KILLERS ?= tests/method/test_problem.py $(addprefix tests/method/test_,certificate.py identities.py bounds.py \
-	rejection.py solver.py surface.py) $(addprefix tests/replication/test_,referee.py statistics.py)
+	rejection.py solver.py surface.py) $(addprefix tests/replication/test_,protocol.py statistics.py)
 BROKEN   = _build/mutants
 
 mutants: $(READY) ## Break MODULE of the solver, surface, bounds or referee; list what no test (KILLERS) notices

@@ -22,10 +22,16 @@ import pandas as pd
 from replication import datasets
 from replication.methods import METHODS, Method
 from replication.paper import METHOD_NAMES, SETTINGS, TRIALS
-from replication.protocol import COMPUTATION_VERSION, DEFAULTS, Options, Task
+from replication.protocol import (
+    COMPUTATION_VERSION,
+    DEFAULTS,
+    TRIAL_COLUMNS,
+    Options,
+    Task,
+    run_trial,
+)
 from replication.results import read, read_record, results_folder, save_table
 from replication.runner import HasKey, Row, run_tasks
-from replication.trial import TRIAL_COLUMNS, run_trial
 
 if TYPE_CHECKING:
     from replication.own import OwnSet

@@ -9,8 +9,7 @@ from lpsvdd.solver import Gram, solve, solve_path
 from replication.findings import Numbers
 from replication.nonnegative import solve_nonnegative
 from replication.paper import COSTS, EXPONENTS
-from replication.protocol import Task
-from replication.trial import prepare
+from replication.protocol import Task, prepare
 
 SAMPLE_EXPONENTS = (16 / 15, 4 / 3, 2.0, 5.0)
 

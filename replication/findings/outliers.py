@@ -15,9 +15,8 @@ from replication.findings.weights_tables import by_table
 from replication.layout import in_order
 from replication.paper import SIZES
 from replication.printed import printed_matrix
-from replication.protocol import FLAGGED, Task, auc
+from replication.protocol import FLAGGED, Task, auc, prepare
 from replication.statistics import cluster_interval, mean_matrix
-from replication.trial import prepare
 
 WITHOUT = "lp without negatives"
 PRINTED = "printed ℓp⁻"

@@ -19,13 +19,11 @@ from sklearn.svm import OneClassSVM
 from lpsvdd import LpSVDD
 from lpsvdd.solver import Problem, Solution, solve
 from lpsvdd.surface import surface_at
-from replication.methods import METHODS, WEIGHTINGS, SplitKernels, kernel_weights
-from replication.methods.paths import distance_scores
-from replication.protocol import Task
+from replication.methods import METHODS, WEIGHTINGS, SplitKernels, distance_scores, kernel_weights
+from replication.protocol import JudgedCell, Task, Trial, chosen, judge, prepare
 from replication.runner import Row
 from replication.studies.ranges import outside_and_support
 from replication.studies.study import study
-from replication.trial import JudgedCell, Trial, chosen, judge, prepare
 
 REJECTED_SHARE = 0.1
 FIXED_EXPONENTS = {"l1-SVDD": 1.0, "l2-SVDD": 2.0}

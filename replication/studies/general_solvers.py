@@ -23,13 +23,11 @@ import pandas as pd
 
 from lpsvdd.solver import certify, solve, solve_path
 from replication.experiment import paper_methods
-from replication.methods import ScoredCell
-from replication.methods.paths import centre_cell
+from replication.methods import ScoredCell, centre_cell
 from replication.paper import COSTS, EXPONENTS, SETTINGS
-from replication.protocol import Task, best_validation_cell
+from replication.protocol import Task, Trial, best_validation_cell, judge, outcome_row, prepare
 from replication.runner import Row
 from replication.studies.study import GRID, splits, study
-from replication.trial import Trial, judge, outcome_row, prepare
 
 GENERAL_SOLVERS = ("CLARABEL", "ECOS", "SCS")
 DATASETS = ("D1", "D2", "D7", "D11", "D12", "D17")

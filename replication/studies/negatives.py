@@ -25,13 +25,11 @@ import numpy as np
 
 from lpsvdd.kernels import squared_distances
 from lpsvdd.solver import Gram, Solution, solve, solve_path
-from replication.methods import METHODS, ScoredCell, SplitKernels
-from replication.methods.paths import centre_cell
+from replication.methods import METHODS, ScoredCell, SplitKernels, centre_cell
 from replication.paper import COSTS, EXPONENTS
-from replication.protocol import Task
+from replication.protocol import Task, judge, prepare
 from replication.runner import Row
 from replication.studies.study import GRID, contestant_rows, mean_cell, splits, study
-from replication.trial import judge, prepare
 
 WIDE_EXPONENTS = (8 / 7, 3 / 2, 2.0, 5.0)
 WIDE_COSTS = (1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3)

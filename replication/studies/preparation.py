@@ -13,10 +13,9 @@ from functools import cache
 
 from replication.experiment import method_grids, paper_methods
 from replication.methods import METHODS, Method
-from replication.protocol import DEFAULTS, Options, Task
+from replication.protocol import DEFAULTS, Options, Task, chosen, judge, outcome_row, prepare
 from replication.runner import Row
 from replication.studies.study import VariantTask, study
-from replication.trial import chosen, judge, outcome_row, prepare
 
 VARIANTS: dict[str, Options] = {
     "default": DEFAULTS,

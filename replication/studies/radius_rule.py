@@ -19,14 +19,19 @@ from functools import partial
 import numpy as np
 
 from lpsvdd.solver import solve_path
-from replication.methods import METHODS, WEIGHTINGS, ScoredCell, SplitKernels, kernel_weights
-from replication.methods.paths import centre_cell
+from replication.methods import (
+    METHODS,
+    WEIGHTINGS,
+    ScoredCell,
+    SplitKernels,
+    centre_cell,
+    kernel_weights,
+)
 from replication.nonnegative import solve_nonnegative
 from replication.paper import COSTS, EXPONENTS
-from replication.protocol import Task
+from replication.protocol import Task, judge, prepare
 from replication.runner import Row
 from replication.studies.study import FRESH, contestant_rows, splits, study
-from replication.trial import judge, prepare
 
 SMALL_COST = 1e-30
 """A cost at which R^2 = 0 for certain: the centre of that branch is the same at any cost."""

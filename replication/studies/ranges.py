@@ -29,13 +29,11 @@ from functools import partial
 import numpy as np
 
 from lpsvdd.solver import Solution, solve_path
-from replication.methods import METHODS, ScoredCell, SplitKernels, grid
-from replication.methods.paths import centre_cell
+from replication.methods import METHODS, ScoredCell, SplitKernels, centre_cell, grid
 from replication.paper import COSTS, EXPONENTS
-from replication.protocol import Task
+from replication.protocol import Task, judge, prepare
 from replication.runner import Row
 from replication.studies.study import FRESH, contestant_rows, mean_cell, paper_path, splits, study
-from replication.trial import judge, prepare
 
 SHARES = tuple(k / 32 for k in range(32))
 BEYOND = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 1000.0)

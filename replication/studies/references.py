@@ -15,12 +15,19 @@ from scipy.spatial.distance import cdist
 from sklearn.svm import OneClassSVM
 
 from lpsvdd.kernels import rbf_gamma
-from replication.methods import METHODS, ScoredCell, grid
-from replication.methods.paths import kpca_path
-from replication.protocol import Task, split, trial_seed
+from replication.methods import METHODS, ScoredCell, grid, kpca_path
+from replication.protocol import (
+    Task,
+    Trial,
+    judge,
+    load_split_data,
+    prepare,
+    prepare_rows,
+    split,
+    trial_seed,
+)
 from replication.runner import Row
 from replication.studies.study import VariantTask, shared_place_rows, study, variants
-from replication.trial import Trial, judge, load_split_data, prepare, prepare_rows
 
 REFERENCE_NEIGHBOURS = (1, 2, 3, 5, 10, 20)
 REFERENCE_WIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0)

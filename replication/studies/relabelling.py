@@ -17,12 +17,11 @@ import pandas as pd
 from scipy.stats import rankdata
 
 from lpsvdd.solver import solve_path
-from replication.methods.paths import centre_cell
+from replication.methods import centre_cell
 from replication.paper import COSTS, EXPONENTS
-from replication.protocol import Options, drop_fine_digits
+from replication.protocol import Options, Trial, drop_fine_digits, judge, prepare
 from replication.runner import Row
 from replication.studies.study import FRESH, VariantTask, paper_path, study, variants
-from replication.trial import Trial, judge, prepare
 
 NU_STEPS = 60
 CONTROL = (4.5, 15.5, 30.5, 45.5)

@@ -22,12 +22,18 @@ import pandas as pd
 
 from lpsvdd.solver import Solution, solve_path
 from replication.experiment import Study, splits
-from replication.methods import ScoredCell, SplitKernels
-from replication.methods.paths import centre_cell
+from replication.methods import ScoredCell, SplitKernels, centre_cell
 from replication.paper import COSTS, EXPONENTS
-from replication.protocol import DEFAULTS, Options, Task
+from replication.protocol import (
+    DEFAULTS,
+    JudgedCell,
+    Options,
+    Task,
+    chosen,
+    outcome_row,
+    tied_cells,
+)
 from replication.runner import Row
-from replication.trial import JudgedCell, chosen, outcome_row, tied_cells
 
 GRID = {"p": EXPONENTS, "c": COSTS}
 """Parameters of a study on the paper's grid."""

@@ -28,9 +28,7 @@ BASELINES = [
     KernelMean(gamma=0.4),
     *[GaussianProcessOCC(gamma=0.4, criterion=c) for c in ("mean", "variance", "logprob", "ratio")],
     KernelPCAOCC(gamma=0.4, n_components=4),
-    KernelPCAOCC(gamma=0.4, centred=False),
     *[KNFST(gamma=0.4, variant=v) for v in "ABC"],
-    KNFST(gamma=0.4, ridge=1e-3),
 ]
 BALLS = [
     LpSVDD(p=1.3, C=0.2, gamma=0.4),

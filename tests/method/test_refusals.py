@@ -130,7 +130,7 @@ PARAMETERS = [
           {"fdr": 0.0}, {"fdr": 1.0}, {"fdr": "a"}, {"fdr": True}, X=X),
     *case(GaussianProcessOCC, "must", {"criterion": "median"}, {"noise": 0.0}),
     *case(KernelPCAOCC, "must", *({"n_components": q} for q in (-1, 1.5, True, None))),
-    *case(KNFST, "must", {"variant": "D"}, {"ridge": -1.0}, {"tol": 1.0}),
+    *case(KNFST, "must", {"variant": "D"}),
     *call(FITTED.rethreshold, "quantile", {}, {"quantile": 0.1, "false_alarm_rate": 0.1},
           {"quantile": 1.0}, X=X),
     *call(FITTED.rethreshold, "false_alarm_rate", {"false_alarm_rate": -0.1}, X=X),

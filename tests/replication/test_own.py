@@ -14,9 +14,8 @@ from typer.testing import CliRunner
 
 from replication import own
 from replication.cli import build
-from replication.protocol import Task, auc, split
+from replication.protocol import Task, auc, prepare, run_trial, split
 from replication.results import read, read_record
-from replication.trial import prepare, run_trial
 
 DETECTORS = '''
 import numpy as np

@@ -12,7 +12,7 @@ import pytest
 from lpsvdd.solver import solve
 from replication.experiment import REQUIRED_SHARE, TOLERANCE, unchanged
 from replication.nonnegative import solve_nonnegative
-from replication.protocol import Task
+from replication.protocol import JudgedCell, Task, prepare
 from replication.results import read
 from replication.studies import (
     STUDIES,
@@ -26,7 +26,6 @@ from replication.studies.ranges import outside_and_support
 from replication.studies.references import naively_standardised
 from replication.studies.study import mean_cell, shared_place_rows
 from replication.table_sets import records
-from replication.trial import JudgedCell, prepare
 
 PURE, BOTH = Task("D1", "pure", 0), Task("D1", "negatives", 0)
 PLANS = Path(ranges.__file__).with_name("plans")
