@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -33,10 +33,7 @@ from replication.protocol import (
 from replication.results import read, read_record, results_folder, save_table
 from replication.runner import HasKey, Row, run_tasks
 
-if TYPE_CHECKING:
-    from replication.own import OwnSet
-
-NOTHING: Mapping[str, OwnSet] = MappingProxyType({})
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 SPLITS = 100
 """Splits of the paper's tables here; the paper has ``paper.TRIALS``, ours begin with as many."""
 TOLERANCE = 0.05
@@ -52,14 +49,11 @@ def all_datasets() -> list[str]:
 
 def available() -> list[str]:
     """Data sets that can be loaded here: all but those the user has not supplied."""
-    found = []
-    for name in all_datasets():
-        try:
-            datasets.load(name)
-        except datasets.MissingDataError:
-            continue
-        found.append(name)
-    return found
+    return [
+        record.id
+        for record in datasets.RECORDS
+        if record.kind != "user" or datasets.user_file(record).is_file()
+    ]
 
 
 def splits(
@@ -68,7 +62,7 @@ def splits(
     *,
     settings: Sequence[str] = ("pure",),
     first: int = 0,
-    own: Mapping[str, OwnSet] = NOTHING,
+    own: Mapping[str, Any] = NOTHING,
 ) -> list[Task]:
     """Splits of every data set, from the number ``first`` on; an unknown name raises KeyError."""
     ids = dict.fromkeys(name if name in own else datasets.find(name).id for name in names)
@@ -113,12 +107,12 @@ class Study:
         absent = set(all_datasets()) - set(available())
         return [name for name in self.names if name not in absent]
 
-    def is_made_by(self, signature: dict[str, Any]) -> bool:
-        """Whether a stored table of this signature holds what the study would compute."""
-        return signature == json.loads(json.dumps(self.signature()))
-
-    def part(self, table: pd.DataFrame, names: Sequence[str] | None) -> pd.DataFrame | None:
-        """The stored table, cut to the data sets asked for; None where it lacks one of them."""
+    def stored_part(
+        self, table: pd.DataFrame, signature: dict[str, Any], names: Sequence[str] | None
+    ) -> pd.DataFrame | None:
+        """Cut a stored table to the data sets asked for; None where it does not hold them all."""
+        if signature != json.loads(json.dumps(self.signature())):
+            return None
         if names is None:
             return table
         if not set(names) <= set(table.get("dataset", [])):
@@ -133,18 +127,18 @@ class PaperTable(Study):
         """Options of the protocol, methods with their grids, files of a user's own."""
         return {"computation": COMPUTATION_VERSION, "setting": self.name} | self.parameters
 
-    def is_made_by(self, signature: dict[str, Any]) -> bool:
-        """As in a study; the stored table may have more methods."""
-        wanted = self.signature()
-        methods = wanted.pop("methods").items() <= signature["methods"].items()
-        return methods and wanted == {k: v for k, v in signature.items() if k != "methods"}
-
-    def part(self, table: pd.DataFrame, names: Sequence[str] | None) -> pd.DataFrame | None:
-        """Rows of these data sets, splits and methods, in this order; None where one is missing."""
-        tasks = self.tasks(
-            list(dict.fromkeys(table["dataset"]) if names is None else names), self.trials
-        )
-        keys = [(t.dataset, t.trial, m) for t in tasks for m in self.parameters["methods"]]
+    def stored_part(
+        self, table: pd.DataFrame, signature: dict[str, Any], names: Sequence[str] | None
+    ) -> pd.DataFrame | None:
+        """Cut a stored table to these data sets, splits and methods, in this order, or None."""
+        wanted, methods = self.signature(), self.parameters["methods"]
+        stored = signature.get("methods", {})
+        if not methods.items() <= stored.items() or wanted | {"methods": stored} != signature:
+            return None
+        names = list(dict.fromkeys(table["dataset"]) if names is None else names)
+        keys = [
+            (t.dataset, t.trial, one) for t in self.tasks(names, self.trials) for one in methods
+        ]
         found = table.set_index(["dataset", "trial", "method"]).reindex(keys).reset_index()
         return None if found["n_train"].isna().any() else found[list(TRIAL_COLUMNS)]
 
@@ -171,15 +165,13 @@ def paper_table(
     setting: str,
     methods: Sequence[Method] | None = None,
     options: Options = DEFAULTS,
-    own: Mapping[str, OwnSet] = NOTHING,
+    own: Mapping[str, Any] = NOTHING,
 ) -> PaperTable:
     """The paper's experiment of a setting, by default with the paper's methods and options.
 
     ``own`` are data sets that are not in the catalogue, by name.
     """
     chosen = paper_methods(setting) if methods is None else list(methods)
-    if not chosen:
-        raise ValueError("nothing to run: no method was named")
     files = {"files": {name: one.sha256 for name, one in own.items()}} if own else {}
     return PaperTable(
         name=setting,
@@ -209,33 +201,28 @@ def compute(
     runner : folder, n_jobs, backend and progress as in ``runner.run_tasks``
     """
     asked = one if trials is None else replace(one, trials=trials)
-    if not recompute and (path := results_folder() / f"{one.name}.csv").exists():
+    path = results_folder() / f"{one.name}.csv"
+    if not recompute and path.exists():
         table = read(path)  # raises where the file is not the one recorded
-        if asked.is_made_by((read_record(path) or {})["signature"]):
-            if (found := asked.part(table, names)) is not None:
-                return found
+        found = asked.stored_part(table, (read_record(path) or {})["signature"], names)
+        if found is not None:
+            return found
     tasks = asked.tasks(asked.names_here() if names is None else list(names), asked.trials)
     if not tasks:
         raise ValueError("nothing to run: no data set or no split was named")
-    return asked.finish(
-        pd.DataFrame(run_tasks(asked.job, tasks, signature=asked.signature(), **runner))
-    )
+    rows = run_tasks(asked.job, tasks, signature=asked.signature(), **runner)
+    return asked.finish(pd.DataFrame(rows))
 
 
 def save_study(
-    one: Study, table: pd.DataFrame, folder: Path, *, command: str | None = None, **further: Any
+    one: Study, table: pd.DataFrame, folder: Path, *, command: str, **further: Any
 ) -> None:
-    """Write the table of an experiment, by default one of its full size, and its record."""
+    """Write the table of an experiment and its record."""
     if "dataset" in table:
         further["datasets"] = sorted(set(table["dataset"]))
-    save_table(
-        table,
-        folder / f"{one.name}.csv",
-        command=command or f"python -m replication run --all --study {one.name} --save results",
-        signature=one.signature(),
-        question=one.question,
-        **further,
-    )
+    path = folder / f"{one.name}.csv"
+    further |= {"signature": one.signature(), "question": one.question}
+    save_table(table, path, command=command, **further)
 
 
 def experiment(
@@ -243,7 +230,7 @@ def experiment(
     *,
     methods: Sequence[Method] | None = None,
     options: Options = DEFAULTS,
-    own: Mapping[str, OwnSet] = NOTHING,
+    own: Mapping[str, Any] = NOTHING,
     **how: Any,
 ) -> pd.DataFrame:
     """The paper's table of a setting: ``paper_table``, computed with the options of ``compute``."""

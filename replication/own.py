@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import yaml
+from sklearn.base import ClassifierMixin
 
 from replication import datasets
 from replication.methods import METHODS, Grid, Method, ScoredCell, SplitKernels, grid
@@ -54,23 +55,19 @@ def read_set(path: Path, label: str | None = None, target: str | None = None) ->
     table = pd.read_csv(path)
     column = table.columns[-1] if label is None else label
     if column not in table:
-        raise ValueError(f"{path.name} has no column {label!r}; its columns: {_list(table)}")
+        raise ValueError(f"{path.name} has no column {column!r}; its columns: {_list(table)}")
     classes = table.pop(column)
+    if classes.isna().any():
+        raise ValueError(f"{path.name}: rows without a class in the column {column!r}")
     numeric = pd.api.types.is_float_dtype(classes)  # 1 and 1.0 are one class
     classes = classes.map("{:g}".format) if numeric else classes.astype(str)
-    if classes.eq("nan").any():
-        raise ValueError(f"{path.name}: rows without a class in the column {column!r}")
     counts = classes.value_counts()
     if target is None and set(counts.index) == {"1", "-1"}:
         target = "1"
-    ask = ""
-    if target is None:
+    if target not in counts.index or len(counts) < 2:
         ask = "name the class to describe with --target"
-    elif target not in counts.index:
-        ask = f"--target {target} is not a class of this file; name one of its classes"
-    elif len(counts) < 2:
-        ask = "a comparison needs two classes or more"
-    if ask:
+        if target is not None:
+            ask = f"--target {target} is not one of two classes or more"
         sizes = _list(f"{name} ({count} rows)" for name, count in counts.items())
         raise ValueError(
             f"{path.name}: {ask} (column {column!r} has the classes {sizes}); --label names "
@@ -79,13 +76,8 @@ def read_set(path: Path, label: str | None = None, target: str | None = None) ->
     texts = table.columns[~table.dtypes.map(pd.api.types.is_numeric_dtype)]
     if len(texts):
         raise ValueError(f"{path.name}: not numbers, encode or drop them: {_list(texts)}")
-    X = table.to_numpy(dtype=float)
-    if np.isinf(X).any():
-        raise ValueError(
-            f"{path.name}: infinite values in {_list(table.columns[np.isinf(X).any(0)])}"
-        )
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    return OwnSet(path.stem, digest, X, np.where(classes == target, 1, -1))
+    return OwnSet(path.stem, digest, table.to_numpy(float), np.where(classes == target, 1, -1))
 
 
 def _list(names: Any, most: int = 10) -> str:
@@ -97,7 +89,7 @@ def read_grid(path: Path) -> Grid:
     """The cells in a YAML or JSON file."""
     try:
         return grid_of(yaml.safe_load(path.read_text(encoding="utf-8")))  # JSON is YAML
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError) as error:
         raise ValueError(f"{path.name}: {error}") from error
 
 
@@ -131,12 +123,12 @@ def find_methods(
         if not set(made) & set(settings):
             raise ValueError(f"--method {text} takes part in the setting {', '.join(made)} only")
         for setting in set(made) & set(settings):
-            if text not in METHOD_NAMES[setting]:
-                found[setting].append(made[setting])
-    for setting, methods in found.items():
-        names = [method.name for method in methods]
-        if len({*names, *METHOD_NAMES[setting]}) < len(names) + len(METHOD_NAMES[setting]):
-            raise ValueError(f"two methods have one name: {', '.join(names)}; rename the class")
+            if text in METHOD_NAMES[setting]:
+                continue
+            names = [*METHOD_NAMES[setting], *(method.name for method in found[setting])]
+            if made[setting].name in names:
+                raise ValueError(f"--method {text}: two methods have one name; rename the class")
+            found[setting].append(made[setting])
     return found
 
 
@@ -145,13 +137,11 @@ def _own_methods(text: str, own_grid: Grid | None) -> dict[str, Method]:
     module, _, name = text.partition(":")
     try:
         kind = getattr(import_module(module), name)
-    except ImportError as error:
+    except (ImportError, AttributeError) as error:
         raise ValueError(
             f"--method {text}: {error}. The module is looked for in this folder and among the "
             "installed packages"
         ) from error
-    except AttributeError:
-        raise ValueError(f"--method {text}: the module {module} has no class {name!r}") from None
     scores = any(hasattr(kind, name) for name in ("score_samples", "decision_function"))
     if not (inspect.isclass(kind) and hasattr(kind, "fit") and scores):
         raise ValueError(
@@ -162,7 +152,7 @@ def _own_methods(text: str, own_grid: Grid | None) -> dict[str, Method]:
         own_grid = grid_of(kind.grid) if hasattr(kind, "grid") else [{}]
     for params in own_grid:
         _make(kind, params)  # a wrong parameter shows before anything is computed
-    is_classifier = any(base.__name__ == "ClassifierMixin" for base in kind.__mro__)
+    is_classifier = issubclass(kind, ClassifierMixin)
     labels = bool(getattr(kind, "uses_labels", is_classifier))
     return {
         setting: Method(

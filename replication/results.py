@@ -14,7 +14,6 @@ import hashlib
 import json
 import os
 import platform
-import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -25,7 +24,7 @@ from typing import Any
 import pandas as pd
 
 from lpsvdd._atomic import whole_file
-from replication.about import ROOT
+from replication.about import ROOT, commit
 
 PACKAGES = ("lpsvdd", "numpy", "scipy", "scikit-learn", "pandas", "joblib", "threadpoolctl")
 
@@ -77,15 +76,7 @@ def record_path(table: Path) -> Path:
 def read_record(table: Path) -> dict[str, Any] | None:
     """The record of a table, None if there is none."""
     path = record_path(table)
-    if not path.exists():
-        return None
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        record = None
-    if not isinstance(record, dict):
-        raise ResultsError(f"{path.name} is not the record of a table")
-    return record
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
 
 
 def save_table(
@@ -101,16 +92,10 @@ def save_table(
         **further,
     }
     text = json.dumps(record, indent=1, sort_keys=True) + "\n"
+    path.parent.mkdir(parents=True, exist_ok=True)
     for file, what in ((path, content), (record_path(path), text.encode())):
-        try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            with whole_file(file) as handle:
-                handle.write(what)
-        except OSError as error:
-            raise ResultsError(
-                f"{file.name} could not be written: {error.strerror or error}. The old file is as "
-                "it was; with --folder finished tasks are kept, and the same command goes on"
-            ) from error
+        with whole_file(file) as handle:
+            handle.write(what)
 
 
 def refuse_smaller(
@@ -132,20 +117,21 @@ def refuse_smaller(
     if before.get("options") != signature.get("options"):
         lost.append("rows made with other options")
     if lost:
-        shown = ", ".join(lost[:5]) + (", ..." if len(lost) > 5 else "")
         raise ResultsError(
             f"{path.name} in the folder {path.parent.name} holds more than this run makes "
-            f"({shown}): a part does not replace the whole. Save to another folder."
+            f"({', '.join(lost[:5])}): a part does not replace the whole. Save to another folder."
         )
 
 
-# -- which code and machine made a table ----------------------------------------------------------
+# -- which code and machine made a table -----------------------------------------------------------
 
 
 def environment() -> dict[str, Any]:
     """Commit, date, versions and processor of this run, as a JSON-ready dictionary."""
     from threadpoolctl import threadpool_info
 
+    code = commit()
+    changed = any(name.startswith(("lpsvdd/", "replication/")) for name in code.changed)
     keep = ("internal_api", "version", "architecture")  # and not the paths
     blas = [
         {key: one[key] for key in keep if key in one}
@@ -153,7 +139,7 @@ def environment() -> dict[str, Any]:
         if one.get("user_api") == "blas"
     ]
     return {
-        "git_commit": git_commit(),
+        "git_commit": (code.name or "unknown") + "+changes" * changed,
         "date": datetime.now(UTC).date().isoformat(),
         "python": platform.python_version(),
         "system": platform.system(),
@@ -183,18 +169,3 @@ def processor() -> str:
         lines = []
     named = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
     return (named or [platform.processor() or "unknown"])[0]
-
-
-def git_commit() -> str:
-    """Commit of this checkout, "+changes" if the code of either package differs from it."""
-    code = ["--porcelain", "--untracked-files=no", "--", "lpsvdd", "replication"]
-    try:
-        commit, changed = (
-            subprocess.run(
-                ["git", "-C", str(ROOT), *words], capture_output=True, text=True, check=True
-            ).stdout.strip()
-            for words in (["rev-parse", "HEAD"], ["status", *code])
-        )
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
-    return commit + ("+changes" if changed else "")

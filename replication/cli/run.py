@@ -17,7 +17,7 @@ from replication.cli import sentences
 if TYPE_CHECKING:
     import pandas as pd
 
-    from replication.experiment import PaperTable, Study
+    from replication.experiment import Study
     from replication.methods import Method
     from replication.own import OwnSet
     from replication.protocol import Options
@@ -30,25 +30,17 @@ Several = list[str] | None
 
 @dataclass(frozen=True)
 class Asked:
-    """What a run was asked for; ``words`` are its options as a record repeats them."""
+    """What a run was asked for; ``names`` is None for all, ``words`` are for the record."""
 
-    names: list[str]
+    names: list[str] | None
     own: dict[str, OwnSet]
-    methods: dict[str, list[Method]]
     options: Options
     trials: int | None
     save: Path | None
-    everything: bool
     from_scratch: bool
     compare: bool
     words: list[str]
     runner: dict[str, Any]
-
-    def paper(self, setting: str, methods: list[Method]) -> PaperTable:
-        """The paper's experiment with some methods, on the data sets of this run."""
-        from replication.experiment import paper_table
-
-        return paper_table(setting, methods, self.options, self.own)
 
 
 def run_experiments(
@@ -112,48 +104,45 @@ def run_experiments(
             from replication import table_sets
 
             table_sets.use_folder(source)
+        dataset, method = dataset or [], method or []
+        files = [Path(name) for name in dataset if name.lower().endswith(".csv")]
         if everything == bool(dataset):
             raise ValueError("name data sets with --dataset, or take all with --all")
-        files = [Path(name) for name in dataset or [] if name.lower().endswith(".csv")]
         if study and (files or method or not unit_norm):
             raise ValueError("a study has its own methods, data sets and options")
         if (label or target) and not files:
             raise ValueError("--label and --target are for a CSV file of your own")
-        if grid is not None and len(method or []) != 1:
+        if grid is not None and len(method) != 1:
             raise ValueError("--grid is the grid of one --method")
         settings = ["pure", "negatives"] if setting is Experiments.both else [setting.value]
         own: dict[str, OwnSet] = {}
-        methods: dict[str, list[Method]] = {setting: [] for setting in settings}
+        methods: dict[str, list[Method]] = {one: [] for one in settings}
         if files or method:  # most runs have none and import nothing for them
             from replication.own import find_methods, read_grid, read_set
 
-            own = {one.name: one for one in (read_set(path, label, target) for path in files)}
-            if len(own) < len(files):
-                raise ValueError("two CSV files have the same name")
-            cells = None if grid is None else read_grid(grid)
-            methods = find_methods(method or [], settings, cells)
-        known = [name for name in dataset or [] if not name.lower().endswith(".csv")]
-        names = [*(datasets.find(name).id for name in known), *own]
-        for name in set(names) - set(own):
-            datasets.load(name)  # what is missing or damaged shows before anything is computed
+            own = {path.stem: read_set(path, label, target) for path in files}
+            methods = find_methods(method, settings, None if grid is None else read_grid(grid))
+        named = [name for name in dataset if not name.lower().endswith(".csv")]
+        # What is missing or damaged shows before anything is computed.
+        names = [*(datasets.load(name).id for name in named), *own]
         words = ["--all"] if everything else []
         for option, values in {
             "--dataset": [f"{name}.csv" if name in own else name for name in names],
-            "--method": method or [],
+            "--method": method,
             "--grid": [grid.name] if grid else [],
             "--label": [label] if label else [],
             "--target": [target] if target else [],
         }.items():
             words += [word for value in values for word in (option, value)]
         asked = Asked(
-            names, own, methods, Options(unit_norm=unit_norm), trials, save, everything,
+            None if everything else names, own, Options(unit_norm=unit_norm), trials, save,
             from_scratch, compare, words + ([] if unit_norm else ["--no-unit-norm"]),
             {"n_jobs": jobs, "backend": backend, "folder": folder},
         )  # fmt: skip
         if study:
             good = [_study(name, asked) for name in study]
         else:
-            good = [_paper(one, asked) for one in settings]
+            good = [_paper(one, methods[one], asked) for one in settings]
     if not all(good):
         raise typer.Exit(code=1)
 
@@ -162,36 +151,38 @@ def _study(name: str, asked: Asked) -> bool:
     """Run one deciding experiment; save it or show it."""
     from replication.studies import find_study
 
-    one, names = find_study(name), None if asked.everything else asked.names
-    again = asked.from_scratch or names is not None or asked.save is not None
-    table = _made(one, [(one, again)], names, ["--study", name], asked)
+    one = find_study(name)
+    again = asked.from_scratch or asked.names is not None or asked.save is not None
+    table = _made(one, [(one, again)], asked.names, ["--study", name], asked)
     if asked.save is None:
         typer.echo(table.to_string(index=False))
     return True
 
 
-def _paper(setting: str, asked: Asked) -> bool:
+def _paper(setting: str, extra: list[Method], asked: Asked) -> bool:
     """Run one setting, show it, save it; False if a comparison was asked for and fails."""
     from replication import experiment as experiments
     from replication import results, tables
     from replication.paper import TRIALS
 
-    paper, extra = experiments.paper_methods(setting), asked.methods[setting]
-    names = experiments.available() if asked.everything else asked.names
-    one = asked.paper(setting, [*paper, *extra])
-    one = replace(one, trials=TRIALS) if asked.own or extra else one
+    def with_methods(methods: list[Method]) -> Study:
+        one = experiments.paper_table(setting, methods, asked.options, asked.own)
+        return replace(one, trials=TRIALS) if asked.own or extra else one
+
+    paper = experiments.paper_methods(setting)
+    names = experiments.available() if asked.names is None else asked.names
     # A record says which commit computed a table: what is saved whole is computed.
-    stored = bool(extra) or (asked.everything and asked.save is None)
-    again = asked.from_scratch or not stored
-    parts: list[tuple[Study, bool]] = [(asked.paper(setting, paper), again)]
-    parts += [(asked.paper(setting, extra), True)] if extra else []
-    table = _made(one, parts, names, ["--setting", setting], asked)
+    stored = bool(extra) or (asked.names is None and asked.save is None)
+    parts = [(with_methods(paper), asked.from_scratch or not stored)]
+    parts += [(with_methods(extra), True)] if extra else []
+    whole = with_methods([*paper, *extra])
+    table = _made(whole, parts, names, ["--setting", setting], asked)
     if asked.own:  # before the table: it says how to read it
         typer.echo("\n".join(_unit_norm_hint(setting, table, asked)))
     typer.echo(tables.render(table, setting))
     used = table.groupby("dataset", sort=False)["seconds"].sum()
     typer.echo("\n".join(f"{n}: {value:.1f} s of processor time" for n, value in used.items()))
-    if asked.everything and (absent := set(experiments.all_datasets()) - set(names)):
+    if asked.names is None and (absent := set(experiments.all_datasets()) - set(names)):
         typer.echo(f"not run, to be supplied by the user: {', '.join(sorted(absent))}")
     if not asked.compare:
         return True
@@ -248,9 +239,9 @@ def _unit_norm_hint(setting: str, table: pd.DataFrame, asked: Asked) -> list[str
 
     method = next(m for m in experiments.paper_methods(setting) if m.name.startswith("l2-"))
     unit_norm = asked.options.unit_norm
-    options = replace(asked.options, unit_norm=not unit_norm)
     other = experiments.experiment(
-        setting, methods=[method], own=asked.own, options=options,
+        setting, methods=[method], own=asked.own,
+        options=replace(asked.options, unit_norm=not unit_norm),
         names=list(asked.own), trials=table["trial"].nunique(), recompute=True, **asked.runner,
     )  # fmt: skip
     unit, plain = (
