@@ -67,7 +67,7 @@ class Options:
     unit_norm : scale each standardised row to norm 1 (the paper does)
     formula : "2s2" for exp(-d^2/(2 s^2)), "s2" for exp(-d^2/s^2)
     width_factor : multiplies the half-mean-distance width s
-    imputation : how missing values are filled, a strategy of ``PositiveImputer``
+    imputation : how missing values are filled, as in ``Preparation``
     target : another target class than the catalogue's, None for the catalogue's
     seed : first entry of every trial's seed
     """

@@ -126,7 +126,7 @@ def read_csv(content: bytes, origin: str) -> Content:
         names = list(numbers.iloc[0])
         labels, numbers = labels.iloc[1:], numbers.iloc[1:]
     try:
-        X = numbers.to_numpy().astype(float)
+        X = np.ascontiguousarray(numbers.to_numpy(), dtype=float)
     except ValueError as error:
         raise ValueError(f"{origin}: {error}") from error
     return Content(X, labels.to_numpy(dtype=str), tuple(names))
