@@ -83,32 +83,22 @@ def density(
     M. Cha, J. S. Kim, J.-G. Baek, "Density weighted support vector data description", Expert
     Systems with Applications 41(7), 2014.
     """
-    _check_neighbours(k)
     if distances is None:
         if X is None:
             raise ValueError("give X or distances")
-        X = np.asarray(X, dtype=float)
         distances = cdist(X, X)
 
     def of_positives(block: np.ndarray) -> np.ndarray:
-        n = len(block)
-        if n == 1:
-            return np.ones(1)
-        np.fill_diagonal(block, np.inf)
-        kth = min(k, n - 1) - 1
-        d = np.partition(block, kth, axis=1)[:, kth]
+        nearest = _nearest_others(block, k)
+        d = np.take_along_axis(block, nearest[:, -1:], axis=1)[:, 0]
         high = d.max()
-        return np.ones(n) if high - d.min() <= 1e-12 * high else 1.0 - d / high
+        return np.ones(len(d)) if high - d.min() <= 1e-12 * high else 1.0 - d / high
 
     return _weights(of_positives, distances, y)
 
 
 def global_local(
-    K: np.ndarray,
-    y: np.ndarray | None = None,
-    *,
-    k: int = 5,
-    lam: float = 0.5,
+    K: np.ndarray, y: np.ndarray | None = None, *, k: int = 5, lam: float = 0.5
 ) -> np.ndarray:
     r"""Return weights from a global and a local kernel density (GL-SVDD, reconstruction).
 
@@ -121,17 +111,11 @@ def global_local(
     "linear" weights of `position`. Hu et al., the method called GL-SVDD, IEEE Transactions on
     Neural Networks and Learning Systems, 2021 (IEEE Xplore 9632278).
     """
-    _check_neighbours(k)
     if not 0.0 <= lam <= 1.0:
         raise ValueError(f"lam must lie in [0, 1], got {lam!r}")
 
     def of_positives(block: np.ndarray) -> np.ndarray:
-        n = len(block)
-        if n == 1:
-            return np.ones(1)
-        distances = kernel_distances(block)
-        np.fill_diagonal(distances, np.inf)
-        nearest = np.argsort(distances, axis=1, kind="stable")[:, : min(k, n - 1)]
+        nearest = _nearest_others(kernel_distances(block), k)
         local = np.take_along_axis(block, nearest, axis=1).mean(axis=1)
         return lam * _relative(block.mean(axis=1)) + (1.0 - lam) * _relative(local)
 
@@ -159,9 +143,16 @@ def sample_weights(
 
 def kernel_distances(K: np.ndarray) -> np.ndarray:
     r"""Return ||phi(x_i) - phi(x_j)|| = sqrt(K_ii + K_jj - 2 K_ij), never below zero."""
-    K = _square(K)
     diagonal = np.diag(K)
     return np.sqrt(np.maximum(diagonal[:, None] + diagonal - 2.0 * K, 0.0))
+
+
+def _nearest_others(distances: np.ndarray, k: int) -> np.ndarray:
+    """Return the columns of the k nearest other points, or of all; of a lone point itself."""
+    if k < 1 or int(k) != k:
+        raise ValueError(f"k must be a positive integer, got {k!r}")
+    far = distances + np.diag(np.full(len(distances), np.inf))
+    return np.argsort(far, axis=1, kind="stable")[:, : max(min(k, len(distances) - 1), 1)]
 
 
 def _relative(values: np.ndarray) -> np.ndarray:
@@ -175,20 +166,10 @@ def _weights(
     of_positives: Callable[[np.ndarray], np.ndarray], matrix: np.ndarray, y: np.ndarray | None
 ) -> np.ndarray:
     """Return weights from the positives' block of a matrix; 1 for the negatives."""
-    matrix = _square(matrix)
+    matrix = np.asarray(matrix, dtype=float)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"expected a square matrix, got shape {matrix.shape}")
     positive = check_labels(y, len(matrix)) > 0.0
     weights = np.ones(len(matrix))
     weights[positive] = of_positives(matrix[np.ix_(positive, positive)])
     return weights
-
-
-def _square(matrix: np.ndarray) -> np.ndarray:
-    matrix = np.asarray(matrix, dtype=float)
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise ValueError(f"expected a square matrix, got shape {matrix.shape}")
-    return matrix
-
-
-def _check_neighbours(k: int) -> None:
-    if k < 1 or int(k) != k:
-        raise ValueError(f"k must be a positive integer, got {k!r}")
