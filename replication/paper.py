@@ -5,6 +5,8 @@ The numbers the paper *found* are in ``printed``; what it leaves open is in ``pr
 
 from __future__ import annotations
 
+import csv
+from pathlib import Path
 from typing import NamedTuple
 
 EXPONENTS = (32 / 31, 16 / 15, 8 / 7, 6 / 5, 4 / 3, 3 / 2, 2.0, 5 / 2, 5.0, 20.0)
@@ -35,26 +37,6 @@ class Size(NamedTuple):
     dim: int
 
 
-SIZES = {
-    "D1": Size(150, 50, 4),
-    "D2": Size(155, 123, 19),
-    "D3": Size(336, 52, 7),
-    "D4": Size(4000, 400, 256),
-    "D5": Size(336, 133, 64),
-    "D6": Size(625, 49, 4),
-    "D7": Size(178, 71, 13),
-    "D8": Size(900, 300, 21),
-    "D9": Size(306, 81, 3),
-    "D10": Size(506, 48, 13),
-    "D11": Size(214, 185, 9),
-    "D12": Size(306, 225, 3),
-    "D13": Size(443, 406, 7),
-    "D14": Size(768, 500, 8),
-    "D15": Size(683, 444, 9),
-    "D16": Size(528, 477, 8),
-    "D17": Size(177, 164, 13),
-    "D18": Size(699, 458, 9),
-    "D19": Size(306, 225, 3),
-    "D20": Size(1926, 1027, 784),
-}
+with (Path(__file__).parent / "printed" / "sizes.csv").open(encoding="utf-8") as _lines:
+    SIZES = {name: Size(*map(int, sizes)) for name, *sizes in list(csv.reader(_lines))[1:]}
 """The data sets as Table 1 describes them; D5 is printed with the size of D3."""

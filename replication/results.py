@@ -14,7 +14,7 @@ import hashlib
 import json
 import os
 import platform
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from io import BytesIO
@@ -98,28 +98,23 @@ def save_table(
             handle.write(what)
 
 
-def refuse_smaller(
-    path: Path, *, names: Sequence[str], trials: int, signature: Mapping[str, Any]
+def refuse_other(
+    path: Path, signature: Mapping[str, Any], names: Iterable[str] = (), trials: int = 0
 ) -> None:
-    """Raise ResultsError where a run would replace a table that holds more than the run makes.
+    """Raise ResultsError where a run would replace another table, or one that holds more.
 
-    More are data sets, splits or methods that the run leaves out; other options are refused too.
+    Another table has another signature; more are data sets (``names``) or splits (``trials``).
     """
     if not path.exists():
         return
-    stored = pd.read_csv(path, usecols=lambda name: name in ("dataset", "trial"))
-    before = (read_record(path) or {}).get("signature", {})
-    lost = [name for name in dict.fromkeys(stored.get("dataset", [])) if name not in names]
-    lost += [name for name in before.get("methods", {}) if name not in signature["methods"]]
-    splits = stored["trial"].nunique() if "trial" in stored else before.get("trials", 0)
-    if trials < splits:
-        lost.append(f"{splits - trials} of {splits} splits")
-    if before.get("options") != signature.get("options"):
-        lost.append("rows made with other options")
-    if lost:
+    record, wanted = read_record(path) or {}, json.loads(json.dumps(signature))
+    held = pd.read_csv(path).reindex(columns=["dataset", "trial"])
+    more = set(held["dataset"].dropna()) - set(names) or trials < held["trial"].nunique()
+    if more or record.get("signature") != wanted:
+        what = "holds more than this run makes" if more else "was made with other settings"
         raise ResultsError(
-            f"{path.name} in the folder {path.parent.name} holds more than this run makes "
-            f"({', '.join(lost[:5])}): a part does not replace the whole. Save to another folder."
+            f"{path.name} in the folder {path.parent.name} {what}: a run replaces its own table "
+            "only. Save to another folder, or delete the old table first."
         )
 
 

@@ -6,8 +6,5 @@ and at large sizes, and run it. See ``README.md`` here for the columns.
 """
 
 from replication.benchmark.objective import GridCell, all_cells, make_problem
-from replication.benchmark.small import SMALL_PROFILES
 
-PROFILES = (*SMALL_PROFILES, "scale")
-
-__all__ = ["PROFILES", "GridCell", "all_cells", "make_problem"]
+__all__ = ["GridCell", "all_cells", "make_problem"]

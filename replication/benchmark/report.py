@@ -25,8 +25,7 @@ def report_of(path: Path) -> str:
         median_ms=("ms", "median"), median_cholesky=("cholesky_units", "median"),
         largest_gap=("gap", "max"), memory=("memory", "max"),
     )  # fmt: skip
-    where = table[["cpu", "threads", "platform", "python", "versions"]].drop_duplicates()
-    return f"{_text(counts.reset_index())}\n\n{_text(where)}"
+    return _text(counts.reset_index())
 
 
 def _text(table: pd.DataFrame) -> str:

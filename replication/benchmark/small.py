@@ -6,12 +6,10 @@ is neither solved nor failed.
 
 from __future__ import annotations
 
-import platform
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,14 +26,13 @@ from replication.benchmark.objective import (
     sample_cells,
 )
 from replication.paper import SETTINGS
-from replication.results import ResultsError, package_versions, processor, read_record, save_table
+from replication.results import package_versions, refuse_other, save_table
 from replication.runner import Row, run_tasks
 
 BENCHMARK_COLUMNS = (
     "experiment", "contestant", "setting", "n", "p", "c", "c_neg",
     "seconds", "gap", "status", "solved", "n_iter", "cholesky_units",
     "wall_seconds", "solver_seconds", "repeats", "memory",
-    "started", "cpu", "threads", "platform", "python", "versions",
 )  # fmt: skip
 MEASURED_PACKAGES = (
     "lpsvdd", "numpy", "scipy", "scikit-learn", "cvxpy", "clarabel", "ecos", "scs",
@@ -123,13 +120,8 @@ def run_small(profile: str, path: Path, **runner: Any) -> pd.DataFrame:
 
     One run makes a whole table: rows of two runs would compare two states of a machine.
     """
-    before = (read_record(path) or {}).get("signature", {}).get("benchmark", profile)
-    if before != profile:
-        raise ResultsError(
-            f"{path.name} in the folder {path.parent.name} holds the profile {before!r}, which "
-            f"{profile!r} does not replace: write to another folder with --save"
-        )
     signature = {"benchmark": profile, "seed": PROBLEM_SEED, "solved_gap": SOLVED}
+    refuse_other(path, signature)
     tasks = list(measurements(SMALL_PROFILES[profile]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a solver that stops early says so in its status
@@ -140,15 +132,7 @@ def run_small(profile: str, path: Path, **runner: Any) -> pd.DataFrame:
     table["cholesky_units"] = (table["seconds"] / of_row).where(table["experiment"] != "memory")
     numbers = list(table.select_dtypes("float"))
     table[numbers] = table[numbers].map(lambda value: float(f"{value:.6g}"))
-    found = package_versions(MEASURED_PACKAGES)
-    table = table.assign(
-        started=datetime.now(UTC).strftime("%Y-%m-%dT%H:%MZ"),
-        cpu=processor(),
-        threads=1,
-        platform=f"{platform.system()} {platform.machine()}",
-        python=platform.python_version(),
-        versions="; ".join(f"{name} {found.get(name, '-')}" for name in MEASURED_PACKAGES),
-    )
     command = f"python -m replication bench --profile {profile}"
-    save_table(table, path, command=command, signature=signature)
+    packages = package_versions(MEASURED_PACKAGES)
+    save_table(table, path, command=command, signature=signature, packages=packages)
     return table

@@ -73,7 +73,7 @@ def sentences(kept: str = "nothing was kept") -> Iterator[None]:
         if isinstance(error, OSError) and error.strerror:
             text = f"{error.filename or ''}: {error.strerror.lower()}".removeprefix(": ")
         elif isinstance(error, MemoryError):
-            text = f"the memory does not suffice ({error})"
+            text = f"not enough memory ({error})"
         typer.echo(f"error: {' '.join(text.split())}", err=True)
         raise typer.Exit(1) from None
     except RunFailed as error:  # one line a task, and a traceback

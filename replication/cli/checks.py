@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -9,38 +10,32 @@ import typer
 
 from replication.cli import sentences
 
+Profile = StrEnum("Profile", ["quick", "full", "scale"])
+
 
 def bench(
     profile: Annotated[
-        str,
-        typer.Option(
-            help="quick (under a minute), full (tens of minutes), or scale: large problems."
-        ),
-    ] = "full",
+        Profile, typer.Option(help="Under a minute, tens of minutes, or large problems.")
+    ] = Profile.full,
     save: Annotated[
-        Path | None,
-        typer.Option(help="Folder of the table; by default results/ (quick: _build/)."),
+        Path | None, typer.Option(help="Folder of the table; by default results/ (quick: _build/).")
     ] = None,
     report: Annotated[
         bool, typer.Option("--report", help="Only summarise an existing table.")
     ] = False,
 ) -> None:
     """Measure lpsvdd, CVXPY (Clarabel, ECOS, SCS) and OneClassSVM; one row a measurement."""
-    from replication import benchmark
     from replication.benchmark.report import report_of
     from replication.benchmark.scale import run_scale
     from replication.benchmark.small import run_small
 
-    if profile not in benchmark.PROFILES:
-        known = ", ".join(benchmark.PROFILES)
-        raise typer.BadParameter(f"{profile!r} is not one of {known}", param_hint="--profile")
-    folder = save or Path("_build" if profile == "quick" else "results")
-    path = folder / ("scale.csv" if profile == "scale" else "benchmark.csv")
+    folder = save or Path("_build" if profile is Profile.quick else "results")
+    path = folder / ("scale.csv" if profile is Profile.scale else "benchmark.csv")
     with sentences():
-        if not report and profile == "scale":
+        if not report and profile is Profile.scale:
             run_scale(path)
         elif not report:
-            run_small(profile, path)
+            run_small(profile.value, path)
         typer.echo(report_of(path))
 
 

@@ -211,13 +211,13 @@ def _made(
     import pandas as pd
 
     from replication.experiment import compute, save_study
-    from replication.results import refuse_smaller
+    from replication.results import refuse_other
 
     fewer = [] if asked.trials in (None, one.trials) else ["--trials", str(asked.trials)]
     one = replace(one, trials=asked.trials or one.trials)
     if asked.save is not None:
         path, covered = asked.save / f"{one.name}.csv", names or one.names_here()
-        refuse_smaller(path, names=covered, trials=one.trials, signature=one.signature())
+        refuse_other(path, one.signature(), covered, one.trials)
     start = time.perf_counter()
     made = (
         compute(part, names=names, trials=one.trials, recompute=again, **asked.runner)

@@ -15,9 +15,7 @@ from replication.benchmark.report import report_of
 from replication.benchmark.small import (
     BENCHMARK_COLUMNS,
     SMALL_PROFILES,
-    Measurement,
     SmallSize,
-    measured_rows,
     run_small,
 )
 from replication.cli import build
@@ -64,7 +62,6 @@ def test_table_is_tidy_and_complete_and_ours_solves_every_cell(path):
     assert not table.duplicated(keys).any()
     grid = table[table["experiment"] == "grid"]
     assert (grid.groupby(["contestant", "setting"]).size().unstack() == [160, 40]).all(axis=None)
-    assert table[["cpu", "threads", "platform", "python", "versions"]].notna().all(axis=None)
     skipped = grid["status"] == "not run"
     assert skipped.sum() == 4 * (200 - 2 * 2)
     assert grid.loc[skipped, ["solved", "seconds", "gap"]].isna().all(axis=None)
@@ -75,17 +72,11 @@ def test_table_is_tidy_and_complete_and_ours_solves_every_cell(path):
     assert table.loc[table["experiment"] == "memory", "memory"].gt(0.0).all()
 
 
-def test_a_solver_that_is_not_installed_is_neither_solved_nor_failed(monkeypatch):
-    monkeypatch.setattr(who, "find_spec", lambda package: None)
-    (row,) = measured_rows(Measurement("grid", who.ECOS, "pure", 12, 20.0, (GridCell(2.0, 1.0),)))
-    assert row["status"] == "not installed" and not {"solved", "gap"} & set(row)
-
-
 def test_bench_reports_a_table_and_names_what_is_missing(path, tmp_path):
     invoke = CliRunner().invoke
     shown = invoke(build(), ["bench", "--report", "--save", str(path.parent)])
     assert shown.exit_code == 0 and "claimed_not_solved" in shown.output
-    assert "not one of quick, full, scale" in invoke(build(), ["bench", "--profile", "x"]).output
+    assert "is not one of" in invoke(build(), ["bench", "--profile", "x"]).output
     missing = invoke(build(), ["bench", "--report", "--save", str(tmp_path)])
     assert missing.exit_code == 1 and "no table benchmark.csv" in missing.output
 

@@ -15,11 +15,18 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from replication import benchmark
 from replication.cli import build
+from replication.cli.checks import Profile
 from replication.experiment import experiment
 from replication.paper import SETTINGS
-from replication.results import ResultsError, read, read_record, record_path, save_table
+from replication.results import (
+    ResultsError,
+    read,
+    read_record,
+    record_path,
+    refuse_other,
+    save_table,
+)
 from replication.studies import STUDIES, run_study
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"
@@ -50,7 +57,7 @@ def test_commands_of_the_records_make_these_tables() -> None:
         values = dict(zip(options, options[1:], strict=False))
         if command == "bench":
             assert table.stem == {"scale": "scale"}.get(values["--profile"], "benchmark")
-            assert values["--profile"] in benchmark.PROFILES
+            assert values["--profile"] in list(Profile)
         elif command == "fuzz":
             assert table.stem == "fuzz" and values["--save"] == "results"
         else:
@@ -129,22 +136,35 @@ def test_whoever_reads_an_altered_table_refuses_it(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "words, lost",
+    "words",
     [
-        ("run --dataset D7 --save", "D1, D2"),
-        ("run --all --trials 2 --save", "of 100 splits"),
-        ("run --all --no-unit-norm --trials 200 --save", "rows made with other options"),
-        ("run --dataset D7 --study decisions --save", "D1, D2"),
-        ("run --all --trials 1 --study relabelling --save", "5 of 6 splits"),
-        ("fuzz --problems 3 --save", "counts 10,000 problems"),
-        ("bench --profile quick --save", "holds the profile 'full'"),
+        "run --dataset D7 --save",
+        "run --all --trials 2 --save",
+        "run --dataset D7 --study decisions --save",
+        "fuzz --problems 3 --save",
+        "bench --profile quick --save",
     ],
 )
-def test_a_part_does_not_replace_the_whole(folder: Path, words: str, lost: str) -> None:
+def test_a_part_does_not_replace_the_whole(folder: Path, words: str) -> None:
     before = {path.name: path.read_bytes() for path in folder.glob("*.*")}
     done = CliRunner().invoke(build(), [*words.split(), str(folder)])
-    assert done.exit_code == 1 and lost in done.stderr, done.output
+    assert done.exit_code == 1 and "Save to another folder" in done.stderr, done.output
     assert {path.name: path.read_bytes() for path in folder.glob("*.*")} == before
+
+
+def test_refuse_other_compares_settings_data_sets_and_splits(tmp_path: Path) -> None:
+    path, signature = tmp_path / "one.csv", {"study": "one", "p": (1, 2)}
+    refuse_other(path, signature)
+    table = pd.DataFrame({"dataset": ["D1", "D2"], "trial": [0, 1]})
+    save_table(table, path, command="a test", signature=signature)
+    refuse_other(path, signature, ["D2", "D1"], 2)
+    for wrong, why in (
+        ((signature, ["D1"], 2), "holds more"),
+        ((signature, ["D1", "D2"], 1), "holds more"),
+        ((signature | {"p": 1}, ["D1", "D2"], 2), "other settings"),
+    ):
+        with pytest.raises(ResultsError, match=why):
+            refuse_other(path, *wrong)
 
 
 def test_a_record_says_what_was_run(tmp_path: Path) -> None:
