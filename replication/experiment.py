@@ -201,8 +201,7 @@ def compute(
     runner : folder, n_jobs, backend and progress as in ``runner.run_tasks``
     """
     asked = one if trials is None else replace(one, trials=trials)
-    path = results_folder() / f"{one.name}.csv"
-    if not recompute and path.exists():
+    if not recompute and (path := results_folder() / f"{one.name}.csv").exists():
         table = read(path)  # raises where the file is not the one recorded
         found = asked.stored_part(table, (read_record(path) or {})["signature"], names)
         if found is not None:

@@ -5,9 +5,10 @@ The numbers the paper *found* are in ``printed``; what it leaves open is in ``pr
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import NamedTuple
+
+import pandas as pd
 
 EXPONENTS = (32 / 31, 16 / 15, 8 / 7, 6 / 5, 4 / 3, 3 / 2, 2.0, 5 / 2, 5.0, 20.0)
 """The values of p among which validation chooses."""
@@ -37,6 +38,6 @@ class Size(NamedTuple):
     dim: int
 
 
-with (Path(__file__).parent / "printed" / "sizes.csv").open(encoding="utf-8") as _lines:
-    SIZES = {name: Size(*map(int, sizes)) for name, *sizes in list(csv.reader(_lines))[1:]}
+_table = pd.read_csv(Path(__file__).parent / "printed" / "sizes.csv", index_col="dataset")
+SIZES = dict(zip(_table.index, map(Size._make, _table.to_numpy().tolist()), strict=True))
 """The data sets as Table 1 describes them; D5 is printed with the size of D3."""
