@@ -49,10 +49,9 @@ def test_referee_sees_the_difference_between_right_and_wrong(setting):
 
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_samples_of_cells_reach_all_exponents_and_costs(setting):
-    for size in (10, 20, 40):
-        cells = sample_cells(setting, size)
-        assert len(set(cells)) == size and {cell.p for cell in cells} == set(EXPONENTS)
-        assert {cell.c for cell in cells} == set(COSTS)
+    cells = sample_cells(setting, 10)
+    assert len(set(cells)) == 10 and {cell.p for cell in cells} == set(EXPONENTS)
+    assert {cell.c for cell in cells} == set(COSTS)
 
 
 def test_table_is_tidy_and_complete_and_ours_solves_every_cell(path):

@@ -56,17 +56,6 @@ def test_load_agrees_with_the_paper_and_every_name_finds_its_record(key):
     assert np.isnan(found.X).sum() == record.missing and not np.isinf(found.X).any()
 
 
-def test_sets_that_share_a_table_agree():
-    breast = datasets.load("breast")
-    incomplete = np.isnan(breast.X)
-    assert [breast.feature_names[j] for j in np.flatnonzero(incomplete.any(0))] == ["bare_nuclei"]
-    complete = breast.X[~incomplete.any(axis=1)]
-    assert sorted(map(tuple, complete)) == sorted(map(tuple, datasets.load("wisconsin").X))
-    d9, d12, d19 = (datasets.load(key) for key in ("D9", "D12", "D19"))
-    assert np.array_equal(d12.X, d19.X) and np.array_equal(d12.y, d19.y)
-    assert np.array_equal(d9.X, d12.X) and np.array_equal(d9.y, -d12.y)
-
-
 def test_another_target_can_be_chosen():
     assert np.flatnonzero(datasets.load("D1", target="setosa").y == 1).tolist() == list(range(50))
     assert int((datasets.load("D10", target="MEDV<=35").y == 1).sum()) == 506 - 48

@@ -42,13 +42,9 @@ def test_both_branches_occur_and_switch_where_the_free_radius_changes_sign(p):
     costs = np.geomspace(1e-3, 1.0, 13)
     kept = [solve_nonnegative(K, p=p, c=c) for c in costs]
     if p > 1:
-        free = [solve(K, p=p, c=c).radius_sq for c in costs]
-        assert [k.radius_sq == 0.0 for k in kept] == [r <= 0.0 for r in free]
-        assert all(
-            k.radius_sq == pytest.approx(r, abs=1e-6)
-            for k, r in zip(kept, free, strict=True)
-            if r > 0
-        )
+        free = [max(solve(K, p=p, c=c).radius_sq, 0.0) for c in costs]
+        assert [k.radius_sq for k in kept] == pytest.approx(free, abs=1e-6)
+        assert [k.radius_sq == 0.0 for k in kept] == [r == 0.0 for r in free]
     statuses = {k.status for k in kept}
     assert "radius-zero" in statuses
     assert p == 20.0 or "optimal" in statuses  # at p = 20 c = 1 is not enough
@@ -99,12 +95,11 @@ def test_with_a_nonnegative_radius_the_returned_centre_is_the_certified_one():
 
 def test_the_gap_at_radius_zero_is_no_smaller_than_it_is():
     """Starved of iterations the gap is large enough to be seen: (P - D)/P, with its factor p."""
-    K = kernel_matrix(np.random.default_rng(6).normal(size=(25, 3)), gamma=0.5)
-    for p, c in ((5.0, 1e-3), (20.0, 1e-4)):
-        with pytest.warns(ConvergenceWarning, match="gap"):
-            found = solve_nonnegative(K, p=p, c=c, max_iter=1)
-        assert found.status == "not-converged" and found.gap > 1e-6
-        d = found.distances
-        primal = c * float((d**p).sum())
-        dual = dual_at_zero(K, p, c * p * d ** (p - 1.0), d)
-        assert found.gap == pytest.approx((primal - dual) / primal, rel=1e-6)
+    K, p, c = kernel_matrix(np.random.default_rng(6).normal(size=(25, 3)), gamma=0.5), 20.0, 1e-4
+    with pytest.warns(ConvergenceWarning, match="gap"):
+        found = solve_nonnegative(K, p=p, c=c, max_iter=1)
+    assert found.status == "not-converged" and found.gap > 1e-6
+    d = found.distances
+    primal = c * float((d**p).sum())
+    dual = dual_at_zero(K, p, c * p * d ** (p - 1.0), d)
+    assert found.gap == pytest.approx((primal - dual) / primal, rel=1e-6)

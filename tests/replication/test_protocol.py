@@ -55,15 +55,11 @@ def test_seeds_are_fixed_for_good_and_depend_on_seed_data_set_and_trial() -> Non
     assert not any(np.array_equal(first.train, other.train) for other in others)
 
 
-def test_preparation_of_a_trial() -> None:
-    trial = prepare(Task("D7", "pure", 0))
-    X, K = trial.kernels.X, trial.kernels.K
-    assert np.allclose(np.linalg.norm(X, axis=1), 1.0)
-    width = pdist(X).mean() / 2
-    assert trial.width == pytest.approx(width)
-    squares = ((X[:, None] - X[None]) ** 2).sum(axis=2)
-    assert np.allclose(K, np.exp(-squares / (2 * width**2)))
-    narrow = prepare(Task("D7", "pure", 0), Options(formula="s2", width_factor=2**0.5)).kernels.K
+def test_options_change_width_and_unit_norm() -> None:
+    K, narrow = (
+        prepare(Task("D7", "pure", 0), options).kernels.K
+        for options in (DEFAULTS, Options(formula="s2", width_factor=2**0.5))
+    )
     assert np.allclose(K, narrow)
     plain = prepare(Task("D7", "pure", 0), Options(unit_norm=False)).kernels.X
     assert np.allclose(plain.mean(axis=0), 0.0) and np.allclose(plain.std(axis=0), 1.0)

@@ -154,28 +154,6 @@ def test_a_stopped_run_goes_on_and_ends_with_the_same_table(
     assert run_tasks(square, TASKS, folder=folder, **SIGNED) == EXPECTED
 
 
-def test_a_cluster_that_loses_a_worker_ends_with_the_same_table(tmp_path: Path) -> None:
-    from distributed import LocalCluster
-
-    lock = tmp_path / "killed"
-
-    def kills_its_worker_once(task: Toy) -> list[dict]:
-        time.sleep(0.05)
-        if task.number == 3 and not lock.exists():
-            lock.touch()
-            os.kill(os.getpid(), signal.SIGKILL)
-        return square(task)
-
-    with LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
-    ) as cluster:
-        rows = run_tasks(
-            kills_its_worker_once, TASKS, backend=cluster.scheduler_address,
-            folder=tmp_path / "results", **SIGNED,
-        )  # fmt: skip
-    assert lock.exists() and rows == EXPECTED
-
-
 def test_a_lost_local_worker_is_reported_and_the_run_goes_on(tmp_path: Path) -> None:
     def dies_on_seven(task: Toy) -> list[dict]:
         if task.number == 7:
