@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
+from replication.side_by_side import side_by_side
 
 from replication.printed import printed_matrix
-from replication.side_by_side import side_by_side
 
 
 @pytest.fixture

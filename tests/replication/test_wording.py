@@ -36,7 +36,6 @@ def test_counted_and_listed_have_one_none_and_many():
     assert [counted(n, "data set") for n in (0, 1, 2, 1200)] == [
         "no data set", "one data set", "2 data sets", "1,200 data sets",
     ]  # fmt: skip
-    assert counted(3, "boundary/boundaries") == "3 boundaries"
     assert [counted(n, "") for n in (0, 1, 7)] == ["none", "one", "7"]
     assert [listed(names) for names in ([], ["a"], "ab", "abc")] == [
         "none", "a", "a and b", "a, b and c",
