@@ -19,18 +19,17 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from printed import ROOT, Printed, collect, in_text
+from printed import ROOT, Printed, collect, in_text, texts
 from typer.main import get_command
 
-from replication import notebooks
+from replication.notebooks import notebook_paths
 
 RUN = "python -m replication run"
 NOTEBOOK = "python -m replication notebook"
 
-PRINTED = collect()
-COMMANDS = [one for one in PRINTED if one.kind == "command"]
-BLOCKS = [one for one in PRINTED if one.kind == "python"]
-OPTIONS = [one for one in PRINTED if one.kind == "option"]
+COMMANDS, BLOCKS, OPTIONS = (
+    [one for one in collect() if one.kind == kind] for kind in ("command", "python", "option")
+)
 
 #: What is not run as printed: the shorter form, and why.
 REDUCED = {
@@ -126,23 +125,19 @@ def how_to_run(one: Printed) -> str:
     return REDUCED.get(one.text, (one.text, ""))[0]
 
 
-def all_help(parser: argparse.ArgumentParser) -> str:
-    """What a parser and those of its commands say of themselves."""
-    parts = [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)]
-    return parser.format_help() + "".join(all_help(p) for a in parts for p in a.choices.values())
-
-
 def long_options() -> set[str]:
     """Every option of both command lines."""
     from lpsvdd.cli import command_parser
     from replication.cli import build
 
-    waiting, found = (
-        [get_command(build())],
-        set(re.findall(r"--[\w-]+", all_help(command_parser()))),
-    )
-    for command in waiting:
-        waiting += getattr(command, "commands", {}).values()
+    found, parsers, commands = set(), [command_parser()], [get_command(build())]
+    for parser in parsers:
+        found |= set(re.findall(r"--[\w-]+", parser.format_help()))
+        for action in parser._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                parsers += action.choices.values()
+    for command in commands:
+        commands += getattr(command, "commands", {}).values()
         for parameter in command.params:
             found |= {*parameter.opts, *parameter.secondary_opts}
     return found
@@ -177,13 +172,12 @@ def desk(tmp_path: Path) -> Path:
     return folder
 
 
-def shell(line: str, folder: Path, checkout: Path) -> str:
-    """Run a line as a reader would, with this interpreter first in the path; its output."""
+def shell(line: str, folder: Path, checkout: Path) -> None:
+    """Run a line as a reader would, with this interpreter first in the path."""
     if line.startswith("make"):  # the environment that runs the tests is the one that make finds
         ready = Path(sys.prefix) / ".ready"
         line += f" VENV={shlex.quote(sys.prefix)} --old-file={shlex.quote(str(ready))}"
-    inherited = {"MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES"}
-    environment = {key: value for key, value in os.environ.items() if key not in inherited}
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("M")}
     programs = Path(sys.executable).parent
     environment["PATH"] = os.pathsep.join([str(programs), environment.get("PATH", "")])
     environment |= {"PYTHONPATH": str(checkout), "MPLBACKEND": "agg"}
@@ -193,7 +187,6 @@ def shell(line: str, folder: Path, checkout: Path) -> str:
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, timeout=1200,
     )  # fmt: skip
     assert done.returncode == 0, f"{line}\n{done.stdout[-4000:]}"
-    return done.stdout
 
 
 def name(one: Printed) -> str:
@@ -201,24 +194,21 @@ def name(one: Printed) -> str:
     return re.sub(r"[^\w.=-]+", "-", one.text.removeprefix("python -m "))[:70].strip("-")
 
 
-def test_reductions_and_options_are_still_printed():
+def test_every_option_target_and_reduction_that_pages_print_exists():
     assert set(REDUCED) <= {one.text for one in COMMANDS}, "remove what no page prints"
     assert set(WITH_OPTION) <= {one.text for one in OPTIONS}, "remove what no page prints"
-    assert all(shorter != printed and why for printed, (shorter, why) in REDUCED.items())
-
-
-def test_option_printed_alone_exists_or_runs_in_a_command():
-    known = long_options()
-    alone = [one for one in OPTIONS if one.text not in WITH_OPTION]
-    unknown = [f"{one.page}: {one.text}" for one in alone if one.text not in known]
-    assert not unknown, "name a command with this option in WITH_OPTION"
+    alone = {one.text for one in OPTIONS} - set(WITH_OPTION)
+    assert alone <= long_options(), "name a command with this option in WITH_OPTION"
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for one in COMMANDS:
+        if one.text.startswith("make "):
+            target = shlex.split(one.text)[1]
+            assert re.search(rf"^{re.escape(target)}:.*## ", makefile, re.M), one
 
 
 def test_every_notebook_prints_the_command_that_makes_it():
-    lines = [f"{one.text} " for one in COMMANDS]  # a parameter may follow the name
-    stems = [path.stem for path in notebooks.notebook_paths(ROOT)]
-    shown = {stem for stem in stems if any(x.startswith(f"{NOTEBOOK} {stem} ") for x in lines)}
-    assert shown == set(stems)
+    lines = "\n".join(f"{one.text} " for one in COMMANDS)  # a parameter may follow the name
+    assert [stem for stem in notebook_paths() if f"{NOTEBOOK} {stem} " not in lines] == []
 
 
 def test_collector_finds_every_way_of_printing_and_refuses_unknown_languages():
@@ -227,32 +217,18 @@ def test_collector_finds_every_way_of_printing_and_refuses_unknown_languages():
         "    no command\n\n```bash\nls | head\n```\n```{note}\n`pip install x`\n```\n"
         "```python\nprint(1)\n```\n```text\npython -m this\nprinted\n```\n\n    import os\n    os\n"
     )
-    found = [(one.kind, one.text) for one in in_text(page, "page")]
-    assert sorted(found) == [
+    assert sorted(in_text(page)) == [
         ("command", "lpsvdd fit a.csv"), ("command", "ls | head"), ("command", "make"),
         ("command", "make book"), ("command", "pip install x"), ("command", "python -m this"),
         ("option", "--all"), ("python", "import os\nos"), ("python", "print(1)\n"),
     ]  # fmt: skip
     with pytest.raises(ValueError, match="a block of the language 'r'"):
-        list(in_text("```r\n1\n```\n", "page"))
-
-
-def test_no_page_hides_a_command_from_the_collector():
-    """What looks like a command of this project in the text of a page was collected."""
-    from printed import texts
-
+        list(in_text("```r\n1\n```\n"))
     looks = re.compile(r"(?:python -m replication \w+|pip install [\"'.\w]\S*|lpsvdd fit \w+\.csv)")
-    collected = " ".join(one.text for one in PRINTED)
-    for page, text in texts():
+    collected = " ".join(one.text for one in COMMANDS)
+    for where, text in texts():
         for found in looks.findall(text):
-            assert found.strip("`") in collected, f"{page}: {found}"
-
-
-@pytest.mark.parametrize("one", [one for one in COMMANDS if one.text.startswith("make ")], ids=name)
-def test_make_target_that_a_page_prints_exists(one, tmp_path):
-    target = shlex.split(one.text)[1]
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert re.search(rf"^{re.escape(target)}:.*## ", makefile, re.M), one.page
+            assert found.strip("`") in collected, f"{where} hides {found}"
 
 
 @pytest.mark.slow
@@ -262,11 +238,10 @@ def test_make_target_that_a_page_prints_exists(one, tmp_path):
 def test_printed_command_runs(one, checkout, desk):
     line = how_to_run(one)
     is_own = line.startswith("lpsvdd") or "my_detector" in line
-    folder = desk if is_own else checkout
     for beginning, first in BEFORE.items():
         if line.startswith(beginning):
-            shell(first, folder, checkout)
-    shell(line, folder, checkout)
+            shell(first, desk if is_own else checkout, checkout)
+    shell(line, desk if is_own else checkout, checkout)
 
 
 @pytest.mark.slow
