@@ -73,8 +73,8 @@ def render(rows: pd.DataFrame, setting: str) -> str:
     page = [f"AUC, setting {setting}", "", wide(rows, setting).to_string(), ""]
     page += ["AUC in percent, mean ± sd over trials; *: best of the line, ties included."]
     page += [f"† {dataset}: {flag}" for dataset, flag in flags(rows).items()]
-    complete = mean_matrix(rows).dropna()
-    if len(complete) >= 2 and complete.shape[1] >= 3:
+    many = rows["dataset"].nunique() >= 2 and rows["method"].nunique() >= 3
+    if many and len(complete := mean_matrix(rows).dropna()) >= 2:
         test = friedman(complete)
         text = rank_table(rows, setting).to_string(float_format="{:.2f}".format, na_rep="–")
         page += [

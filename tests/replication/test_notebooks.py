@@ -96,7 +96,8 @@ def project(tmp_path):
         cells=[
             nbformat.v4.new_code_cell(source, metadata={"tags": ["parameters"]}),
             nbformat.v4.new_code_cell(code),
-        ]
+        ],
+        metadata={"language_info": {"name": "python"}},
     )
     (tmp_path / "notebooks").mkdir()
     nbformat.write(made, tmp_path / "notebooks/demo.ipynb")
