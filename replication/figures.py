@@ -34,6 +34,7 @@ WIDE, NARROW = 7.2, 3.6
 """Inches: the book's column, and a phone's at the size of letters that can be read."""
 MARK = "narrow-variant:"
 GREY, BAND, ZERO = "#6a6a6a", "#dddddd", "#666666"
+OPEN = {"marker": "D", "facecolors": "none", "edgecolors": GREY}
 METHOD_COLOURS = {
     "lp": PALETTE["vermillion"],
     "l1": PALETTE["blue"],
@@ -138,12 +139,16 @@ def interval_figure(
     *,
     height: float = 0.0,
     margin: bool = False,
+    band: tuple[float, float] | None = None,
+    zero: bool = True,
     colour: Callable[[str], str] = lambda name: PALETTE["vermillion"],
 ) -> Draw:
     """Draw means with intervals (columns mean, low, high), first line on top; one table or several.
 
-    A column "printed" becomes open marks with their key; ``margin`` shades what does not matter.
+    A column "printed" becomes open marks with their key; ``margin`` shades what does not matter,
+    ``band`` what is not told from the first.
     """
+    shade = (-MARGIN, MARGIN) if margin else band
     parts = {"": tables} if isinstance(tables, pd.DataFrame) else tables
     lines = max(map(len, parts.values()))
 
@@ -154,20 +159,26 @@ def interval_figure(
             names = [str(name) for name in table.index]
             colours = list(map(colour, names))
             place = _lines(ax, [fill(name, 24) if narrow else name for name in names])
-            if margin:
-                ax.axvspan(-MARGIN, MARGIN, color=BAND, lw=0, zorder=0)
-            ax.axvline(0, color=ZERO, lw=0.8, zorder=1)
+            if shade is not None:
+                ax.axvspan(*shade, color=BAND, lw=0, zorder=0)
+            if band is not None:
+                ax.set_ylim(bottom=-1.3)
+                words = {"ha": "right", "va": "bottom", "fontsize": 9}
+                ax.text(band[1], -1.25, "not told from the first ", **words)
+            if zero:
+                ax.axvline(0, color=ZERO, lw=0.8, zorder=1)
             ax.hlines(place, table["low"], table["high"], color=colours, lw=1.6, zorder=2)
             ax.scatter(table["mean"], place, s=26, color=colours, zorder=3)
             if "printed" in table:
-                look = {"marker": "D", "facecolors": "none", "edgecolors": GREY}
-                ax.scatter(table["printed"], place, s=24, zorder=2, **look)
+                ax.scatter(table["printed"], place, s=24, zorder=2, **OPEN)
             ax.set(title=title, xlabel=xlabel)
             is_same = ax is not axes[0] and names == list(map(str, parts[next(iter(parts))].index))
             if is_same and not narrow:
                 ax.tick_params(labelleft=False)
         if any("printed" in table for table in parts.values()):
-            _key(axes[0], "D")
+            here = axes[0].scatter([], [], s=26, color="#333333", label="here")
+            printed = axes[0].scatter([], [], s=24, label="printed", **OPEN)
+            figure.legend(handles=[here, printed], loc="outside upper right", ncols=2)
         return figure
 
     return draw
@@ -216,24 +227,10 @@ def dumbbell_figure(
 
     Methods in the band are not told apart.
     """
-    colours = list(map(colour_of, table.index))
-
-    def draw(narrow: bool) -> Figure:
-        figure, (ax,) = panels(1, narrow=narrow, height=0.3 * len(table) + 1.2)
-        place = _lines(ax, table.index)
-        ax.hlines(place, table["printed"], table["here"], color="#bbbbbb", lw=1.4, zorder=1)
-        ax.scatter(table["printed"], place, s=30, facecolors="none", edgecolors=colours, zorder=2)
-        ax.scatter(table["here"], place, s=30, color=colours, zorder=3)
-        if band is not None:
-            ax.axvspan(*band, color=BAND, lw=0, zorder=0)
-            ax.set_ylim(bottom=-1.3)
-            words = {"ha": "right", "va": "bottom", "fontsize": 9}
-            ax.text(band[1], -1.25, "not told from the first ", **words)
-        _key(ax, "o")
-        ax.set_xlabel(xlabel)
-        return figure
-
-    return draw
+    both = table[["printed", "here"]]
+    ends = table.assign(mean=table["here"], low=both.min(axis=1), high=both.max(axis=1))
+    height = 0.3 * len(table) + 1.2
+    return interval_figure(ends, xlabel, height=height, band=band, zero=False, colour=colour_of)
 
 
 def dots_figure(off: pd.DataFrame, xlabel: str, far: float = np.inf) -> Draw:
@@ -267,11 +264,3 @@ def _lines(ax: Axes, names: Iterable[str]) -> np.ndarray:
     ax.set_ylim(-0.8, len(names) - 0.2)
     ax.grid(axis="y", visible=False)
     return place
-
-
-def _key(ax: Axes, marker: str) -> None:
-    """Say above the figure, where no mark can be taken for data, what filled and open marks are."""
-    here = ax.scatter([], [], s=26, color="#333333", label="here")
-    look = {"marker": marker, "facecolors": "none", "edgecolors": GREY}
-    printed = ax.scatter([], [], s=24, label="printed", **look)
-    ax.figure.legend(handles=[here, printed], loc="outside upper right", ncols=2)

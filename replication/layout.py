@@ -13,7 +13,7 @@ from pandas.io.formats.style import Styler
 from replication.datasets import catalogue
 from replication.paper import METHOD_NAMES
 from replication.results import read, read_record, results_folder
-from replication.tables import comparison, flags, mark_best, method_label
+from replication.tables import cells, comparison, flags, method_label
 from replication.wording import number
 
 FLAG_NOTES = {
@@ -54,10 +54,10 @@ def table_html(
     ``formats``: one for all columns or one by column, as ``"{:.1f}"``.
     """
     by_column = dict.fromkeys(table, formats) if isinstance(formats, str) else formats
-    cells = {name: partial(_cell, form=by_column.get(name, "{}")) for name in table}
+    look = {name: partial(_cell, form=by_column.get(name, "{}")) for name in table}
     if table.index.nlevels == 1:  # its name stands in the line of the headings
         table = table.rename_axis(index=None, columns=table.index.name)
-    style = Styler(table, uuid_len=0, cell_ids=False).format(cells, na_rep="–")
+    style = Styler(table, uuid_len=0, cell_ids=False).format(look, na_rep="–")
     style = style.format_index(number, axis=0).set_table_attributes('class="numbers"')
     if not fold:
         return style.set_caption(label).to_html()
@@ -77,14 +77,10 @@ def side_by_side(rows: pd.DataFrame, setting: str) -> Styler:
     sets = in_order(set(table["dataset"]))
     means = table.groupby("method")[["auc_mean", "printed_mean", "difference"]].mean()
     table = pd.concat([table, means.reset_index().assign(dataset="mean")], ignore_index=True)
-    lines = []
-    for kind in ("auc", "printed"):
-        best = mark_best(table, f"{kind}_mean").map(
-            {True: "<strong>{:.1f}</strong>", False: "{:.1f}"}
-        )
-        mean = [form.format(value) for form, value in zip(best, table[f"{kind}_mean"], strict=True)]
-        lines.append(mean + table[f"{kind}_sd"].map(" ± {:.1f}".format).replace(" ± nan", ""))
-    table["text"] = lines[0] + '<br><span class="printed">' + lines[1] + "</span>"
+    upper, lower = (
+        cells(table, kind, "{:.1f}", "<strong>{:.1f}</strong>") for kind in ("auc", "printed")
+    )
+    table["text"] = upper + '<br><span class="printed">' + lower + "</span>"
     table["colour"] = [
         f"background-color: rgba({HIGHER if off > 0 else LOWER}, "
         f"{0.5 * min(abs(off) / FULL_COLOUR_POINTS, 1.0):.2f})"

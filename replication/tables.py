@@ -52,20 +52,23 @@ def rank_table(rows: pd.DataFrame, setting: str) -> pd.DataFrame:
     return pd.DataFrame(columns).loc[list(dict.fromkeys(rows["method"]))]
 
 
+def cells(table: pd.DataFrame, kind: str, form: str, best: str) -> pd.Series:
+    """Write the means ("auc" or "printed") of a comparison with their sd, as "81.2 ± 11.3"."""
+    mean, sd = table[f"{kind}_mean"], table[f"{kind}_sd"]
+    text = mean.map(form.format).where(~mark_best(table, f"{kind}_mean"), mean.map(best.format))
+    return (text + sd.map(f" ± {form}".format).where(sd.notna(), "")).where(mean.notna(), "–")
+
+
 def wide(rows: pd.DataFrame, setting: str) -> pd.DataFrame:
     """Return three lines per data set (here, printed, difference) and one column per method."""
     table = comparison(rows, setting)
-    for kind, name in (("auc", "here"), ("printed", "printed")):
-        best = mark_best(table, f"{kind}_mean").map({True: "*", False: ""})
-        text = [f"{m:.2f} ± {s:.2f}" for m, s in table[[f"{kind}_mean", f"{kind}_sd"]].to_numpy()]
-        text = pd.Series(text).str.replace(" ± nan", "") + best
-        table[name] = text.where(table[f"{kind}_mean"].notna(), "–")
-    table["difference"] = table["difference"].map("{:+.2f}".format, na_action="ignore").fillna("–")
-    cells = table.melt(["dataset", "method"], ["here", "printed", "difference"], "")
-    order = [list(dict.fromkeys(rows[name])) for name in ("dataset", "method")]
-    lines = pd.MultiIndex.from_product([order[0], ["here", "printed", "difference"]])
-    cells = cells.pivot(index=["dataset", ""], columns="method", values="value")
-    return cells.reindex(index=lines, columns=order[1]).fillna("–")
+    table["here"] = cells(table, "auc", "{:.2f}", "{:.2f}*")
+    table["printed"] = cells(table, "printed", "{:.2f}", "{:.2f}*")
+    table["difference"] = table["difference"].map("{:+.2f}".format).replace("+nan", "–")
+    kinds = ["here", "printed", "difference"]
+    lines = table.melt(["dataset", "method"], kinds, "").set_index(["dataset", "", "method"])
+    order = pd.MultiIndex.from_product([table["dataset"].unique(), kinds], names=["dataset", ""])
+    return lines["value"].unstack("method", fill_value="–", sort=False).loc[order]
 
 
 def render(rows: pd.DataFrame, setting: str) -> str:

@@ -39,7 +39,7 @@ def test_best_mean_and_ties_within_rounding_are_all_marked():
 def test_page_of_the_terminal_has_three_lines_per_set_flags_and_ranks():
     rows = as_rows("pure", off=0.25)
     table = wide(rows, "pure")
-    assert list(table.loc["D1", "lp-SVDD"]) == ["81.48 ± 11.26*", "81.23 ± 11.26*", "+0.25"]
+    assert list(table.loc["D1", "lp-SVDD"]) == ["81.48* ± 11.26", "81.23* ± 11.26", "+0.25"]
     assert len(table) == 60
     page = render(rows, "pure")
     assert "† D4: inferred-labels" in page and "Friedman" in page
