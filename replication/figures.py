@@ -34,7 +34,7 @@ WIDE, NARROW = 7.2, 3.6
 """Inches: the book's column, and a phone's at the size of letters that can be read."""
 MARK = "narrow-variant:"
 GREY, BAND, ZERO = "#6a6a6a", "#dddddd", "#666666"
-OPEN = {"marker": "D", "facecolors": "none", "edgecolors": GREY}
+OPEN = {"facecolors": "none", "edgecolors": GREY}
 METHOD_COLOURS = {
     "lp": PALETTE["vermillion"],
     "l1": PALETTE["blue"],
@@ -141,6 +141,7 @@ def interval_figure(
     margin: bool = False,
     band: tuple[float, float] | None = None,
     zero: bool = True,
+    marker: str = "D",
     colour: Callable[[str], str] = lambda name: PALETTE["vermillion"],
 ) -> Draw:
     """Draw means with intervals (columns mean, low, high), first line on top; one table or several.
@@ -170,14 +171,14 @@ def interval_figure(
             ax.hlines(place, table["low"], table["high"], color=colours, lw=1.6, zorder=2)
             ax.scatter(table["mean"], place, s=26, color=colours, zorder=3)
             if "printed" in table:
-                ax.scatter(table["printed"], place, s=24, zorder=2, **OPEN)
+                ax.scatter(table["printed"], place, s=24, zorder=2, marker=marker, **OPEN)
             ax.set(title=title, xlabel=xlabel)
             is_same = ax is not axes[0] and names == list(map(str, parts[next(iter(parts))].index))
             if is_same and not narrow:
                 ax.tick_params(labelleft=False)
         if any("printed" in table for table in parts.values()):
             here = axes[0].scatter([], [], s=26, color="#333333", label="here")
-            printed = axes[0].scatter([], [], s=24, label="printed", **OPEN)
+            printed = axes[0].scatter([], [], s=24, label="printed", marker=marker, **OPEN)
             figure.legend(handles=[here, printed], loc="outside upper right", ncols=2)
         return figure
 
@@ -229,8 +230,8 @@ def dumbbell_figure(
     """
     both = table[["printed", "here"]]
     ends = table.assign(mean=table["here"], low=both.min(axis=1), high=both.max(axis=1))
-    height = 0.3 * len(table) + 1.2
-    return interval_figure(ends, xlabel, height=height, band=band, zero=False, colour=colour_of)
+    look = {"height": 0.3 * len(table) + 1.2, "marker": "o", "colour": colour_of}
+    return interval_figure(ends, xlabel, band=band, zero=False, **look)
 
 
 def dots_figure(off: pd.DataFrame, xlabel: str, far: float = np.inf) -> Draw:

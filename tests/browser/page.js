@@ -13,8 +13,8 @@
 
   // Images, formulas, outputs of cells, controls.
   for (const image of all("article img")) {
-    const other = image.loading === "lazy" && !isShown(image); // for the other theme
-    if (!other && (!image.complete || image.naturalWidth === 0)) report("image not loaded", image.src);
+    // what is not shown is for the other theme
+    if (isShown(image) && (!image.complete || image.naturalWidth === 0)) report("image not loaded", image.src);
     if (!(image.alt || "").trim() || /^(_images|\.\.\/_images)/.test(image.alt)) report("image without alt text", image.src);
   }
   // MathJax paints a macro that it does not know red instead of raising an error.
