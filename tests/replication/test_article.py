@@ -137,8 +137,9 @@ def test_deposit_is_the_same_bytes_twice_and_holds_the_book_of_its_commit(checko
 
 
 def test_deposit_with_changes_another_book_or_no_commit_is_refused(checkout, tmp_path):
-    (checkout / "_build/html").mkdir(parents=True)
-    (checkout / "_build/html/index.html").write_text("")
+    (checkout / "_build/html/_static").mkdir(parents=True)
+    for name in ("index.html", "_static/article.pdf"):
+        (checkout / "_build/html" / name).write_bytes(b"%PDF of today")
     with pytest.raises(archive.ArchiveError, match="not of this commit"):
         archive.make_deposit(tmp_path, checkout)
     (checkout / "results" / "pure.csv").write_text("other\n")
