@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -28,9 +27,9 @@ class Commit(NamedTuple):
     changed: tuple[str, ...] = ()
 
 
-def git_output(*words: str | Path, root: Path = ROOT) -> str:
+def git_output(*words: str, root: Path = ROOT) -> str:
     """Return what git prints."""
-    command = ["git", "-C", root, *words]
+    command = ["git", "-C", str(root), *words]
     return subprocess.run(command, capture_output=True, check=True, text=True).stdout
 
 
@@ -42,16 +41,3 @@ def commit(root: Path = ROOT) -> Commit:
     except (OSError, subprocess.CalledProcessError):
         return Commit()
     return Commit(name, tree, int(time), tuple(line[3:] for line in changed.splitlines()))
-
-
-def stored_runs() -> str:
-    """List the stored tables with date, commit and processor of their run, as Markdown."""
-    lines = ["| table | date | commit | processor |", "|---|---|---|---|"]
-    for path in sorted((ROOT / "results").glob("*.provenance.json")):
-        run = json.loads(path.read_text(encoding="utf-8"))
-        code = run["git_commit"].partition("+")
-        made = f"`{code[0][:9]}`{' and changes' * bool(code[1])}"
-        lines.append(
-            f"| `{path.name.split('.')[0]}` | {run['date']} | {made} | {run['processor']} |"
-        )
-    return "\n".join(lines)

@@ -29,25 +29,18 @@ def make_deposit(folder: Path, root: Path = ROOT) -> Path:
     if code.changed:
         names = ", ".join(code.changed[:3])
         raise ArchiveError(f"a deposit is made from a commit; commit or undo first: {names}")
-    pdf = article.write_pdf(root / "_build/article")
+    pdf, book = article.write_pdf(root / "_build/article"), root / "_build/html"
     name = f"lpsvdd-{lpsvdd.__version__}-{code.name[:10]}"
-    words: list[str | Path] = [f"--prefix={name}/", f"--add-file={pdf.resolve()}"]
-    for path in book_files(root / "_build/html", pdf):
-        inside = path.relative_to(root / "_build/html").parent.as_posix()
-        place = f"{name}/book/" if inside == "." else f"{name}/book/{inside}/"
-        words += [f"--prefix={place}", f"--add-file={path}"]
+    words = [f"--prefix={name}/", f"--add-file={pdf.resolve()}"]
+    if (book / "index.html").exists():
+        held = book / "_static/article.pdf"  # it names its commit
+        if not held.is_file() or held.read_bytes() != pdf.read_bytes():
+            raise ArchiveError(f"{book} is not of this commit: run make book again, or remove it")
+        for path in sorted(path for path in book.rglob("*") if path.is_file()):
+            inside = Path(name, "book", path.relative_to(book)).parent.as_posix()
+            words += [f"--prefix={inside}/", f"--add-file={path}"]
     folder.mkdir(parents=True, exist_ok=True)
     output = (folder / f"{name}.zip").resolve()
     words += [f"--prefix={name}/source/", f"--output={output}", code.name]
     git_output("-c", "core.autocrlf=false", "archive", "--format=zip", "-0", *words, root=root)
     return output
-
-
-def book_files(book: Path, pdf: Path) -> list[Path]:
-    """List the files of the rendered book; it holds the article, which names its commit."""
-    if not (book / "index.html").exists():
-        return []
-    held = book / "_static/article.pdf"
-    if not held.is_file() or held.read_bytes() != pdf.read_bytes():
-        raise ArchiveError(f"{book} is not of this commit: run make book again, or remove it")
-    return sorted(path for path in book.rglob("*") if path.is_file() and path.name != ".buildinfo")

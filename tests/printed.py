@@ -9,21 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PROGRAMS = ("make", "python", "pip", "conda", "git", "lpsvdd", "jupyter", "bash")
-SCRIPTS = (".ci/",)
+COMMAND = re.compile(r"(?:(?:make|python|pip|conda|git|lpsvdd|jupyter|bash) .|make$|\.ci/)")
 FENCE = re.compile(
     r"^(?P<indent> *)(?P<marks>`{3,})(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=indent)(?P=marks) *$",
     re.M | re.S,
 )
-SPAN = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 INDENTED = re.compile(r"(?:^(?: {4}.*|[ \t]*)\n?)+", re.M)
-NO_COMMANDS = ("text", "bibtex")
-"""Fenced blocks of these languages show what is printed or cited, and nothing to run."""
 
 
 @dataclass(frozen=True)
 class Printed:
-    """One command, option or Python block and the pages that print it."""
+    """One command, option or Python block and the page that prints it first."""
 
     kind: str  # "command", "option" or "python"
     text: str
@@ -36,11 +32,10 @@ def texts() -> Iterator[tuple[str, str]]:
     The changelog is left out: it names what is gone. Shell lines in code cells of a notebook run
     whenever the notebook does.
     """
-    pages = [ROOT / name for name in ("README.md", "CONTRIBUTING.md")]
-    pages += sorted((ROOT / "book").rglob("*.md"))
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "book").rglob("*.md"))]
     for path in pages:
         yield path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")
-    # the directive {claims} shows the ledger
+    # a page of the book shows the ledger
     ledger = (ROOT / "replication" / "claims.yml").read_text(encoding="utf-8")
     yield "replication/claims.yml", re.sub(r"^#.*$", "", ledger, flags=re.M)
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
@@ -49,59 +44,44 @@ def texts() -> Iterator[tuple[str, str]]:
         yield path.relative_to(ROOT).as_posix(), "\n\n".join(markdown)
 
 
-def is_command(line: str) -> bool:
-    """Whether a line starts with a program and says more than its name, or is a script."""
-    first, _, rest = line.partition(" ")
-    return (first in PROGRAMS and bool(rest)) or line == "make" or line.startswith(SCRIPTS)
-
-
-def without_comment(line: str) -> str:
-    """A shell line without the comment behind it."""
-    return re.sub(r"\s+#.*$", "", line).strip()
-
-
-def in_block(text: str, page: str) -> Iterator[Printed]:
-    """Commands in the lines of a block, one a line."""
+def in_block(text: str, *, is_shell: bool = False) -> Iterator[tuple[str, str]]:
+    """Commands in the lines of a block, one a line, without the comments behind them."""
     for line in text.splitlines():
-        if is_command(without_comment(line)):
-            yield Printed("command", without_comment(line), page)
+        line = re.sub(r"\s+#.*$", "", line).strip()
+        if line and (is_shell or COMMAND.match(line)):
+            yield "command", line
 
 
-def in_text(text: str, page: str) -> Iterator[Printed]:
-    """What a Markdown text prints, its blocks first."""
+def in_text(text: str) -> Iterator[tuple[str, str]]:
+    """What a Markdown text prints, as kind and text, its blocks first."""
     for match in FENCE.finditer(text):
         info, body = match["info"].strip(), match["body"]
         if info.startswith("{"):
-            yield from in_text(body, page)
+            yield from in_text(body)
         elif info == "python":
-            yield Printed("python", body, page)
-        elif info == "bash":
-            for line in filter(None, map(without_comment, body.splitlines())):
-                yield Printed("command", line, page)  # whatever program it starts with
-        elif info in NO_COMMANDS:
-            yield from in_block(body, page)
+            yield "python", body
+        elif info in ("bash", "text", "bibtex"):  # the last two show what is printed or cited
+            yield from in_block(body, is_shell=info == "bash")
         else:
-            raise ValueError(
-                f"{page}: a block of the language {info!r}; name it in tests/printed.py"
-            )
+            raise ValueError(f"a block of the language {info!r}; name it in tests/printed.py")
     text = FENCE.sub("(a block)", text)
     for match in INDENTED.finditer(text):
         block = "\n".join(line[4:] for line in match[0].splitlines()).strip("\n")
         if re.search(r"^(?:import|from) ", block, re.M):
-            yield Printed("python", block, page)
+            yield "python", block
         else:
-            yield from in_block(block, page)
-    for span in SPAN.findall(INDENTED.sub("\n", text)):
-        if is_command(span):
-            yield Printed("command", span, page)
+            yield from in_block(block)
+    for span in re.findall(r"(?<!`)`([^`\n]+)`(?!`)", INDENTED.sub("\n", text)):
+        if COMMAND.match(span):
+            yield "command", span
         elif re.match(r"--?[a-z][\w-]*(?:\s|$)", span):
-            yield Printed("option", span, page)
+            yield "option", span
 
 
 def collect() -> list[Printed]:
     """Everything printed, each text once, with the first page that prints it."""
     found: dict[tuple[str, str], Printed] = {}
     for page, text in texts():
-        for one in in_text(text, page):
-            found.setdefault((one.kind, one.text), one)
+        for kind, one in in_text(text):
+            found.setdefault((kind, one), Printed(kind, one, page))
     return list(found.values())

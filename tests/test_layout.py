@@ -9,7 +9,6 @@ import ast
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -36,28 +35,26 @@ print(*sorted(seen), sep="\\n", file=sys.stderr)
 """
 
 
-def defined(path: Path) -> Iterator[str]:
+def defined(path: Path) -> set[str]:
     """Public names that a file defines at its top level: functions, classes, constants."""
+    names = set()
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            names = [node.name]
-        else:
-            targets = getattr(node, "targets", [getattr(node, "target", None)])
-            names = [
-                one.id for t in targets if t for one in ast.walk(t) if isinstance(one, ast.Name)
-            ]
-        yield from (name for name in names if not name.startswith("_"))
+            names.add(node.name)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            stored = (one for one in ast.walk(node) if isinstance(one, ast.Name))
+            names |= {one.id for one in stored if isinstance(one.ctx, ast.Store)}
+    return {name for name in names if not name.startswith("_")}
 
 
 def test_names_defined_in_more_than_one_file_are_few():
-    where = defaultdict(set)
+    where = defaultdict(list)
     for package in ("lpsvdd", "replication"):
-        for path in (ROOT / package).rglob("*.py"):
+        for path in sorted((ROOT / package).rglob("*.py")):
             for name in defined(path):
-                where[name].add(path.relative_to(ROOT).as_posix())
-    twice = {name: sorted(paths) for name, paths in sorted(where.items()) if len(paths) > 1}
-    listed = "\n".join(f"{name}: {', '.join(paths)}" for name, paths in twice.items())
-    assert len(twice) <= NAMES_AT_MOST, listed
+                where[name].append(path.relative_to(ROOT).as_posix())
+    twice = [f"{name}: {', '.join(paths)}" for name, paths in where.items() if len(paths) > 1]
+    assert len(twice) <= NAMES_AT_MOST, "\n".join(twice)
 
 
 def test_small_run_goes_through_few_files():

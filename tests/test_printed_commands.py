@@ -19,85 +19,68 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from printed import ROOT, Printed, collect, in_text
+from printed import ROOT, Printed, collect, in_text, texts
 from typer.main import get_command
 
-from replication import notebooks
+from replication.notebooks import notebook_paths
 
 RUN = "python -m replication run"
 NOTEBOOK = "python -m replication notebook"
 
-PRINTED = collect()
-COMMANDS = [one for one in PRINTED if one.kind == "command"]
-BLOCKS = [one for one in PRINTED if one.kind == "python"]
-OPTIONS = [one for one in PRINTED if one.kind == "option"]
+COMMANDS, BLOCKS, OPTIONS = (
+    [one for one in collect() if one.kind == kind] for kind in ("command", "python", "option")
+)
 
-#: What is not run as printed: the shorter form, and why.
-REDUCED = {
-    "make setup": ("make -n setup", "the tests run in what it makes"),
-    "make test": ("make -n test", "it runs these tests"),
-    "make book": ("make -n book", "minutes; its notebooks run here one by one"),
-    "make check-book": ("make -n check-book", "minutes, with Chromium; .ci/run does it"),
-    "make pdf": ("make -n pdf", "needs the book and Chromium"),
-    "make lab": ("make -n lab", "a server that does not end"),
-    "make bench": ("python -m replication bench --profile quick", "half an hour"),
-    "make reproduce": ("make reproduce DATASETS=D7 TRIALS=1", "forty minutes"),
-    "python -m replication data add": (
-        "python -m replication data add --help",
-        "needs the file of a set that may not be redistributed",
-    ),
-    ".ci/run": ("bash -n .ci/run", "half an hour; it runs these tests"),
-    "conda env create --file environment.yml": (
-        "python -c \"import yaml; assert yaml.safe_load(open('environment.yml'))['dependencies']\"",
+#: What is not run as printed: its pattern, the shorter form, and why. The first that fits counts.
+REDUCED = [
+    (r"make (setup|test)", r"make -n \1", "the tests run in what the first makes"),
+    (r"make (book|check-book|pdf)", r"make -n \1", "minutes, with Chromium; .ci/run does it"),
+    (r"make lab", "make -n lab", "a server that does not end"),
+    (r"make bench", "python -m replication bench --profile quick", "half an hour"),
+    (r"make reproduce", "make reproduce DATASETS=D7 TRIALS=1", "forty minutes"),
+    (r"\.ci/(run|lock\.sh)", r"bash -n .ci/\1", "half an hour; asks a package index"),
+    (
+        r"conda env create --file (environment\.yml)",
+        r'''python -c "import yaml; assert yaml.safe_load(open('\1'))['dependencies']"''',
         "needs conda, and asks a package index",
     ),
-    f"{RUN} --all --study decomposition --save results --from FOLDER": (
-        f"! {RUN} --all --study decomposition --from . > said 2>&1 && grep 'no table' said",
-        "needs tables that may not be redistributed: without them a sentence says so",
-    ),
-    f"{RUN} --all --study weights_range_tables --study labelled_outliers_tables --save results "
-    "--from FOLDER": (
-        f"! {RUN} --all --study weights_range_tables --from . > said 2>&1 && grep 'no table' said",
-        "needs tables that may not be redistributed: without them a sentence says so",
-    ),
-    ".ci/lock.sh": ("bash -n .ci/lock.sh", "asks a package index"),
-    'pip install ".[plots]"': (
+    (
+        r'pip install "\.\[plots\]"',
         "python -m pip install --dry-run --no-deps --no-build-isolation '.[plots]'",
         "asks a package index",
     ),
-    f"{RUN} --method my_detector:Nearest --dataset my.csv --target normal --dataset D7": (
-        f"{RUN} --method my_detector:Nearest --dataset my.csv --target normal --dataset D7 "
-        "--trials 1",
-        "ten splits take minutes",
+    (
+        r"(python -m replication data add)",
+        r"\1 --help",
+        "needs the file of a set that may not be redistributed",
     ),
-    f"{RUN} --method my_detector:Nearest --all --trials 10 --save mine": (
-        f"{RUN} --method my_detector:Nearest --dataset D1 --trials 1 --save mine",
-        "all sets take minutes",
+    (
+        rf"({RUN} --all --study \w+) .*--from FOLDER",
+        r"! \1 --from . > said 2>&1 && grep 'no table' said",
+        "needs tables that may not be redistributed: without them a sentence says so",
     ),
-    f"{RUN} --all --study NAME --save results": (
-        f"{RUN} --dataset D7 --study radius_pure --trials 1 --save elsewhere",
+    (
+        rf"({RUN}) --all --study \w+ --save results",
+        r"\1 --dataset D7 --study tilt --trials 1 --save elsewhere",
         "NAME is any study; all sets take minutes to hours",
     ),
-    f"{RUN} --all --study tilt --save results": (
-        f"{RUN} --dataset D7 --study tilt --trials 1 --save elsewhere",
+    (
+        rf"({RUN} --method my_detector:Nearest) --all --trials 10 (.*)",
+        r"\1 --dataset D1 --trials 1 \2",
         "all sets take minutes",
     ),
-    f"{RUN} --dataset D7": (f"{RUN} --dataset D7 --trials 1", "minutes for all splits"),
-    f"{NOTEBOOK} pure -p p_grid '[1, 1.5, 3]'": (
-        f"{NOTEBOOK} pure --profile quick -p p_grid '[1, 1.5, 3]'",
+    (rf"({RUN} .*--dataset D7)", r"\1 --trials 1", "all splits take minutes"),
+    (
+        rf"({NOTEBOOK} (?:pure|negatives)) (-p .*)",
+        r"\1 --profile quick \2",
         "cells that are not stored take minutes on all sets",
     ),
-    f"{NOTEBOOK} negatives -p c_grid '[1, 10, 100]'": (
-        f"{NOTEBOOK} negatives --profile quick -p c_grid '[1, 10, 100]'",
-        "cells that are not stored take minutes on all sets",
-    ),
-}  # fmt: skip
+]
 
 #: The command in which an option with a value runs that a page prints alone.
 WITH_OPTION = {
     "-p datasets '[\"D7\"]'": f"{NOTEBOOK} pure --profile quick -p datasets '[\"D7\"]'",
-    "--grid grid.yml": f"{RUN} --method my_detector:Nearest --grid grid.yml --dataset D7 "
-    "--trials 1",
+    "--grid grid.yml": f"{RUN} --method my_detector:Nearest --grid grid.yml --dataset D7",
     "--folder work": f"{RUN} --dataset D7 --setting pure --trials 1 --folder work",
     "--backend dask": f"{RUN} --dataset D7 --setting pure --trials 1 --backend dask",
     "--method NAME": f"{RUN} --dataset D7 --setting pure --trials 1 --method my_detector:Nearest",
@@ -123,13 +106,8 @@ def how_to_run(one: Printed) -> str:
     """The command that covers what is printed."""
     if one.kind == "option":
         return WITH_OPTION[one.text]
-    return REDUCED.get(one.text, (one.text, ""))[0]
-
-
-def all_help(parser: argparse.ArgumentParser) -> str:
-    """What a parser and those of its commands say of themselves."""
-    parts = [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)]
-    return parser.format_help() + "".join(all_help(p) for a in parts for p in a.choices.values())
+    fits = ((m, new) for old, new, _ in REDUCED if (m := re.fullmatch(old, one.text)))
+    return next((match.expand(new) for match, new in fits), one.text)
 
 
 def long_options() -> set[str]:
@@ -137,12 +115,14 @@ def long_options() -> set[str]:
     from lpsvdd.cli import command_parser
     from replication.cli import build
 
-    waiting, found = (
-        [get_command(build())],
-        set(re.findall(r"--[\w-]+", all_help(command_parser()))),
-    )
-    for command in waiting:
-        waiting += getattr(command, "commands", {}).values()
+    found, parsers, commands = set(), [command_parser()], [get_command(build())]
+    for parser in parsers:
+        found |= set(re.findall(r"--[\w-]+", parser.format_help()))
+        for action in parser._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                parsers += action.choices.values()
+    for command in commands:
+        commands += getattr(command, "commands", {}).values()
         for parameter in command.params:
             found |= {*parameter.opts, *parameter.secondary_opts}
     return found
@@ -177,13 +157,12 @@ def desk(tmp_path: Path) -> Path:
     return folder
 
 
-def shell(line: str, folder: Path, checkout: Path) -> str:
-    """Run a line as a reader would, with this interpreter first in the path; its output."""
+def shell(line: str, folder: Path, checkout: Path) -> None:
+    """Run a line as a reader would, with this interpreter first in the path."""
     if line.startswith("make"):  # the environment that runs the tests is the one that make finds
         ready = Path(sys.prefix) / ".ready"
         line += f" VENV={shlex.quote(sys.prefix)} --old-file={shlex.quote(str(ready))}"
-    inherited = {"MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES"}
-    environment = {key: value for key, value in os.environ.items() if key not in inherited}
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("M")}
     programs = Path(sys.executable).parent
     environment["PATH"] = os.pathsep.join([str(programs), environment.get("PATH", "")])
     environment |= {"PYTHONPATH": str(checkout), "MPLBACKEND": "agg"}
@@ -193,7 +172,6 @@ def shell(line: str, folder: Path, checkout: Path) -> str:
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, timeout=1200,
     )  # fmt: skip
     assert done.returncode == 0, f"{line}\n{done.stdout[-4000:]}"
-    return done.stdout
 
 
 def name(one: Printed) -> str:
@@ -201,24 +179,22 @@ def name(one: Printed) -> str:
     return re.sub(r"[^\w.=-]+", "-", one.text.removeprefix("python -m "))[:70].strip("-")
 
 
-def test_reductions_and_options_are_still_printed():
-    assert set(REDUCED) <= {one.text for one in COMMANDS}, "remove what no page prints"
+def test_every_option_target_and_reduction_that_pages_print_exists():
+    for old, *_ in REDUCED:
+        assert any(re.fullmatch(old, one.text) for one in COMMANDS), f"no page prints {old}"
     assert set(WITH_OPTION) <= {one.text for one in OPTIONS}, "remove what no page prints"
-    assert all(shorter != printed and why for printed, (shorter, why) in REDUCED.items())
-
-
-def test_option_printed_alone_exists_or_runs_in_a_command():
-    known = long_options()
-    alone = [one for one in OPTIONS if one.text not in WITH_OPTION]
-    unknown = [f"{one.page}: {one.text}" for one in alone if one.text not in known]
-    assert not unknown, "name a command with this option in WITH_OPTION"
+    alone = {one.text for one in OPTIONS} - set(WITH_OPTION)
+    assert alone <= long_options(), "name a command with this option in WITH_OPTION"
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for one in COMMANDS:
+        if one.text.startswith("make "):
+            target = shlex.split(one.text)[1]
+            assert re.search(rf"^{re.escape(target)}:.*## ", makefile, re.M), one
 
 
 def test_every_notebook_prints_the_command_that_makes_it():
-    lines = [f"{one.text} " for one in COMMANDS]  # a parameter may follow the name
-    stems = [path.stem for path in notebooks.notebook_paths(ROOT)]
-    shown = {stem for stem in stems if any(x.startswith(f"{NOTEBOOK} {stem} ") for x in lines)}
-    assert shown == set(stems)
+    lines = "\n".join(f"{one.text} " for one in COMMANDS)  # a parameter may follow the name
+    assert [stem for stem in notebook_paths() if f"{NOTEBOOK} {stem} " not in lines] == []
 
 
 def test_collector_finds_every_way_of_printing_and_refuses_unknown_languages():
@@ -227,32 +203,18 @@ def test_collector_finds_every_way_of_printing_and_refuses_unknown_languages():
         "    no command\n\n```bash\nls | head\n```\n```{note}\n`pip install x`\n```\n"
         "```python\nprint(1)\n```\n```text\npython -m this\nprinted\n```\n\n    import os\n    os\n"
     )
-    found = [(one.kind, one.text) for one in in_text(page, "page")]
-    assert sorted(found) == [
+    assert sorted(in_text(page)) == [
         ("command", "lpsvdd fit a.csv"), ("command", "ls | head"), ("command", "make"),
         ("command", "make book"), ("command", "pip install x"), ("command", "python -m this"),
         ("option", "--all"), ("python", "import os\nos"), ("python", "print(1)\n"),
     ]  # fmt: skip
     with pytest.raises(ValueError, match="a block of the language 'r'"):
-        list(in_text("```r\n1\n```\n", "page"))
-
-
-def test_no_page_hides_a_command_from_the_collector():
-    """What looks like a command of this project in the text of a page was collected."""
-    from printed import texts
-
+        list(in_text("```r\n1\n```\n"))
     looks = re.compile(r"(?:python -m replication \w+|pip install [\"'.\w]\S*|lpsvdd fit \w+\.csv)")
-    collected = " ".join(one.text for one in PRINTED)
-    for page, text in texts():
+    collected = " ".join(one.text for one in COMMANDS)
+    for where, text in texts():
         for found in looks.findall(text):
-            assert found.strip("`") in collected, f"{page}: {found}"
-
-
-@pytest.mark.parametrize("one", [one for one in COMMANDS if one.text.startswith("make ")], ids=name)
-def test_make_target_that_a_page_prints_exists(one, tmp_path):
-    target = shlex.split(one.text)[1]
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert re.search(rf"^{re.escape(target)}:.*## ", makefile, re.M), one.page
+            assert found.strip("`") in collected, f"{where} hides {found}"
 
 
 @pytest.mark.slow
@@ -262,11 +224,10 @@ def test_make_target_that_a_page_prints_exists(one, tmp_path):
 def test_printed_command_runs(one, checkout, desk):
     line = how_to_run(one)
     is_own = line.startswith("lpsvdd") or "my_detector" in line
-    folder = desk if is_own else checkout
     for beginning, first in BEFORE.items():
         if line.startswith(beginning):
-            shell(first, folder, checkout)
-    shell(line, folder, checkout)
+            shell(first, desk if is_own else checkout, checkout)
+    shell(line, desk if is_own else checkout, checkout)
 
 
 @pytest.mark.slow

@@ -47,7 +47,7 @@ def share_figures(app: Sphinx, page: str, source: list[str]) -> None:
     for chapter, name in re.findall(r"\{figure\} /figures/(\w+)/([\w-]+)\.svg", source[0]):
         path = BOOK / "figures" / chapter / f"{name}.svg"  # Sphinx copies what is a source
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(shown_figure(BOOK / f"notebooks/{chapter}.ipynb", name), encoding="utf-8")
+        path.write_text(shown_figure(chapter, name), encoding="utf-8")
         app.env.note_dependency(str(BOOK / f"notebooks/{chapter}.ipynb"))
 
 
@@ -217,14 +217,9 @@ def finish(app: Sphinx, error: Exception | None) -> None:
         page.write_text(text, encoding="utf-8")
 
 
-DIRECTIVES = {
-    "before": Box, "exercise": Exercise, "made": Made
-}  # fmt: skip
-
-
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register with Sphinx."""
-    for name, directive in DIRECTIVES.items():
+    for name, directive in {"before": Box, "exercise": Exercise, "made": Made}.items():
         app.add_directive(name, directive)
     app.connect("source-read", share_figures)
     app.connect("autodoc-process-docstring", plain, priority=900)  # after napoleon

@@ -25,26 +25,12 @@ def text() -> str:
     return (FOLDER / "article.typ").read_text(encoding="utf-8")
 
 
-def write_figures(folder: Path, execute: bool) -> None:
-    """Take the figures that the text names from the executed chapters."""
-    for chapter in {match["chapter"] for match in FIGURE.finditer(text())} if execute else ():
-        notebooks.execute(notebooks.find_notebook(chapter))  # nothing to do if it is up to date
-    for match in FIGURE.finditer(text()):
-        executed = ROOT / "book/notebooks" / f"{match['chapter']}.ipynb"
-        wide, narrow = split_drawing(notebooks.shown_figure(executed, match["name"]))
-        path = folder / match["chapter"] / f"{match['name']}{match['narrow'] or ''}.svg"
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(narrow or wide if match["narrow"] else wide, encoding="utf-8")
-
-
 def typeset(path: Path, code: Commit | None = None, **options: Any) -> Any:
     """Compile a typst file; fonts are those of the wheel, so every machine makes the same bytes."""
     import typst
 
-    moment = (code or commit()).time
-    return typst.compile(
-        path, root=path.parent, ignore_system_fonts=True, timestamp=moment, **options
-    )
+    options |= {"ignore_system_fonts": True, "timestamp": (code or commit()).time}
+    return typst.compile(path, root=path.parent, **options)
 
 
 def write_pdf(folder: Path, code: Commit | None = None, *, execute: bool = True) -> Path:
@@ -61,7 +47,13 @@ def write_pdf(folder: Path, code: Commit | None = None, *, execute: bool = True)
         shutil.copy(path, folder)
     content = json.dumps(article_numbers(code), ensure_ascii=False, indent=1)
     (folder / "numbers.json").write_text(content, encoding="utf-8")
-    write_figures(folder, execute)
+    for chapter, name, narrow in FIGURE.findall(text()):
+        if execute:
+            notebooks.execute(chapter)  # nothing to do if it is up to date
+        drawings = split_drawing(notebooks.shown_figure(chapter, name))
+        (folder / chapter).mkdir(exist_ok=True)
+        path = folder / chapter / f"{name}{narrow}.svg"
+        path.write_text(drawings[bool(narrow)] or drawings[0], encoding="utf-8")
     pdf = folder / "article.pdf"
     pdf.write_bytes(typeset(folder / "article.typ", code, format="pdf"))
     return pdf

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -26,90 +27,84 @@ from replication.findings import (
     tilt,
 )
 from replication.results import read as read_table
-from replication.statistics import Interval, cluster_count, cluster_interval
+from replication.statistics import cluster_count, cluster_interval
 from replication.tables import method_label
 from replication.wording import counted, number
 
 Texts = dict[str, Any]
 
 
+def texts(found: Mapping[str, Any], forms: str) -> Texts:
+    """Format numbers of a finding, each as "name:form"; the form # writes small ones in words."""
+    pairs = [pair.split(":") for pair in forms.split()]
+    return {
+        name: counted(found[name], "") if form == "#" else number(found[name], form)
+        for name, form in pairs
+    }
+
+
 def article_numbers(code: Commit) -> Texts:
     """Compute all of them from the stored tables, CITATION.cff and the commit."""
     with_, without = read("negatives"), read("pure")
     both = rerun.Rerun(without, "pure"), rerun.Rerun(with_, "negatives")
-    curve = tilt.one_curve(read("tilt"))
-    fuzz = solvers.fuzz_counts(read("fuzz"))
+    apart = [(table.here - table.printed).abs() for table in both]
+    curve, sizes = tilt.one_curve(read("tilt")), paper.SIZES
     covered = rejection.rejection_coverage(read("rejection_coverage"))
     sets = rejection.rejection_datasets(read("rejection_datasets"))
-    simulated = bound.bound_coverage(read("bound_coverage"))
-    relabelled = same_range.relabelling_summary(read("relabelling"))
-    chosen = decisions.decision_summary(read("decisions"))
-    verdicts = claims.counts()
+    verdicts, errata = claims.counts(), claims.errata()
+    of_paper = {
+        "sets": len(sizes), "clusters": cluster_count(sizes), "splits": paper.TRIALS,
+        "cells": len(paper.COSTS) * len(paper.EXPONENTS), "costs": len(paper.COSTS),
+        "shipped": sum(one.kind != "user" for one in RECORDS), "errata": len(errata),
+    }  # fmt: skip
     return {
         "about": about(code),
-        "paper": texts(
-            sets=len(paper.SIZES), clusters=cluster_count(paper.SIZES), splits=paper.TRIALS,
-            cells=len(paper.COSTS) * len(paper.EXPONENTS), costs=len(paper.COSTS),
-            shipped=sum(record.kind != "user" for record in RECORDS), errata=len(claims.errata()),
-        ),
-        "errata": claims.errata()[["where", "printed", "correct"]].to_numpy().tolist(),
-        "claims": texts(all=sum(verdicts.values())) | {"rows": [*map(list, verdicts.items())]},
-        "rerun": texts(
-            splits=int(without.groupby("dataset")["trial"].nunique().min()),
-            apart=f"{off(both[0]).mean().mean():.1f}",
-            apart_neg=f"{off(both[1]).mean().mean():.1f}",
-            apart_lp=f"{off(both[1])[both[1].own].mean():.1f}",
-        ) | {"rows": means(*both)},
+        "paper": {name: f"{value:,}" for name, value in of_paper.items()},
+        "errata": errata[["where", "printed", "correct"]].to_numpy().tolist(),
+        "claims": {"all": f"{sum(verdicts.values())}", "rows": [*map(list, verdicts.items())]},
+        "rerun": {
+            "splits": f"{without.groupby('dataset')['trial'].nunique().min()}",
+            "apart": f"{apart[0].mean().mean():.1f}",
+            "apart_neg": f"{apart[1].mean().mean():.1f}",
+            "apart_lp": f"{apart[1][both[1].own].mean():.1f}",
+            "rows": means(*both),
+        },
         "lead": lead_texts(),
-        "curve": texts(
-            l1_at_hard=f"{curve['l1_at_hard']:.0f}", span=f"{curve['span']:.0f}",
-            large=f"{max(curve['size'][p] for p in ('5', '20')):.1f}",
-            one=f"{curve['size']['1']:.1f}",
-        ),
-        "alike": f"{relabelled['alike']:.0f}",
+        "curve": texts(curve, "l1_at_hard:.0f span:.0f")
+        | {"large": f"{max(curve['size'][p] for p in ('5', '20')):.1f}"}
+        | {"one": f"{curve['size']['1']:.1f}"},
+        "alike": f"{same_range.relabelling_summary(read('relabelling'))['alike']:.0f}",
         "others": others(),
         "worth": worth(),
         "outliers": with_outliers(without, with_),
         "labels": labels(),
-        "decisions": {k: f"{chosen[k]:.0f}" for k in ("empty", "reject")},
+        "decisions": texts(decisions.decision_summary(read("decisions")), "empty:.0f reject:.0f"),
         "rate": rates(),
-        "interval": texts(
-            runs=covered["runs"], misses=counted(covered["misses"], "time"),
-            worst=f"{covered['worst']:.1f}", settings=covered["cells"], splits=sets["splits"],
-            disagree=counted(sets["disagree"], ""), length=f"{sets['length']:.2f}",
-            ties=f"{covered['ties_worst']:.1f}",
+        "interval": texts(covered, "runs:, misses:# worst:.1f cells:, ties_worst:.1f")
+        | texts(sets, "splits:, disagree:# length:.2f"),
+        "bound": texts(bound.bound_coverage(read("bound_coverage")), "runs:, vacuous:.0f"),
+        "fuzz": texts(
+            solvers.fuzz_counts(read("fuzz")), "problems:, solutions:, wrong:# stopped_share:.1f"
         ),
-        "bound": texts(runs=simulated["runs"], vacuous=f"{simulated['vacuous']:.0f}"),
-        "fuzz": texts(problems=fuzz["problems"], wrong=counted(fuzz["wrong"], ""),
-                      solutions=fuzz["solutions"], stopped=f"{fuzz['stopped_share']:.1f}"),
-    }  # fmt: skip
-
-
-def texts(**values: Any) -> Texts:
-    """Write integers with commas; texts stay."""
-    return {k: f"{v:,}" if isinstance(v, int) else v for k, v in values.items()}
+    }
 
 
 def about(code: Commit) -> Texts:
     """Say what the head of the article says."""
     entry = citation()
-    names = [a.get("name") or f"{a['given-names']} {a['family-names']}" for a in entry["authors"]]
-    known = f"swh:1:dir:{code.tree}" if code.name and not code.changed else "with the next commit"
     return {
         "title": entry["preferred-citation"]["title"],
-        "authors": names,
+        "authors": [
+            a.get("name") or f"{a['given-names']} {a['family-names']}" for a in entry["authors"]
+        ],
         "keywords": entry["keywords"],
         "doi": entry.get("doi", "to be assigned when it is deposited"),
         "repository": entry.get("repository-code", "the deposit that holds this file"),
         "version": entry["version"],
         "date": datetime.fromtimestamp(code.time, UTC).date().isoformat(),
-        "swhid": known,
-    }
-
-
-def off(table: rerun.Rerun) -> Any:
-    """Return the distance of every mean from print, data sets × methods."""
-    return (table.here - table.printed).abs()
+        "swhid": "with the next commit" if code.changed or not code.name
+        else f"swh:1:dir:{code.tree}",
+    }  # fmt: skip
 
 
 def means(without: rerun.Rerun, with_: rerun.Rerun) -> list[list[str]]:
@@ -125,17 +120,17 @@ def means(without: rerun.Rerun, with_: rerun.Rerun) -> list[list[str]]:
 
 def lead_texts() -> Texts:
     """Describe the lead of lp over l1, and what each change of the grid leaves of it."""
-    found = same_range.lead(read("common_range"))
+    rows = read("common_range")
+    found = same_range.lead(rows)
     steps = {
         "paper’s grid": "lead", "ℓp without the cells that ℓ1 cannot use": "removed",
         "ℓ1 also has the kernel mean": "with_mean", "ℓ1 has four shares over the range": "few",
         "both have forty cells over the range": "left",
     }  # fmt: skip
-    rows = [[name, f"{found[key]}"] for name, key in steps.items()]
-    shown = {k: f"{v}" for k, v in found.items() if isinstance(v, Interval)}
-    each = same_range.weights_in_range(read("common_range"), read("weights_range_tables"))["each"]
-    weighted = {name.lower().replace("-", "_"): f"{one:.1f}" for name, one in each.items()}
-    return shown | weighted | texts(splits=found["splits"], rows=rows)
+    weighted = same_range.weights_in_range(rows, read("weights_range_tables"))["each"]
+    shown = texts(found, "lead: left: splits:")
+    shown |= {name.lower().replace("-", "_"): f"{one:.1f}" for name, one in weighted.items()}
+    return shown | {"rows": [[name, f"{found[key]}"] for name, key in steps.items()]}
 
 
 def others() -> Texts:
@@ -148,23 +143,25 @@ def others() -> Texts:
     over = tables.tables_width(read("tables_contest"))["over"]
     neighbours = next(one for name, one in over.items() if "neighbours, k chosen" in name)
     used = table_sets.records()["part"].isin(["design", "judged"])
-    return texts(
-        tables=found["tables"], designed=found["designed"], rows_each=found["rows"],
-        open=len(used), left_out=int((~used).sum()),
-        gain=f"{found['gain']['scale']:.1f}", gain_many=f"{found['gain_many']['scale']:.1f}",
-        gain_chosen=f"{found['gain']['chosen']:.2f}", neighbours=f"{neighbours:.1f}",
-        rows=[[name, *(f"{one[p]:.2f}" for one in columns)] for p, name in names.items()],
-    )  # fmt: skip
+    return texts(found, "tables:, designed:, rows:,") | {
+        "open": f"{len(used):,}",
+        "left_out": f"{(~used).sum():,}",
+        "gain": f"{found['gain']['scale']:.1f}",
+        "gain_many": f"{found['gain_many']['scale']:.1f}",
+        "gain_chosen": f"{found['gain']['chosen']:.2f}",
+        "neighbours": f"{neighbours:.1f}",
+        "by_p": [[name, *(f"{one[p]:.2f}" for one in columns)] for p, name in names.items()],
+    }
 
 
 def worth() -> Texts:
     """Describe what labels gain by tuning the share, and the exponent after it, by width."""
     rows = read("decomposition")
-    shown: Texts = texts(tables=rows["dataset"].nunique())
+    shown: Texts = {"tables": f"{rows['dataset'].nunique():,}"}
     for width in decomposition.WIDTHS:
         one = decomposition.tuning_gains(rows, width)
-        share, after = (compare_over_sets(one[name]) for name in ("share", "p after share"))
-        shown[width] = {"share": f"{share:.2f}", "after": f"{after:.2f}"}
+        pairs = {"share": "share", "after": "p after share"}
+        shown[width] = {k: f"{compare_over_sets(one[name]):.2f}" for k, name in pairs.items()}
     return shown
 
 
@@ -174,32 +171,26 @@ def with_outliers(without: Any, with_: Any) -> Texts:
         read("negative_contest"), without, with_, read("labelled_outliers_tables")
     )
     weight = outliers.weight(read("negative_weight"))
-    return {k: f"{gain[k]:.1f}" for k in ("wide", "machine", "tables")} | {
-        "found": f"{gain['found']:.2f}"
-    } | texts(
-        printed=number(gain["printed"], "+.1f"), share=f"{weight['share']:.0f}",
-        never=len(weight["never"]), total=weight["total"],
-    )  # fmt: skip
+    weight["never"] = len(weight["never"])
+    shown = texts(gain, "wide:.1f machine:.1f tables:.1f found:.2f printed:+.1f")
+    return shown | texts(weight, "share:.0f never: total:")
 
 
 def labels() -> Texts:
     """Describe what labelled outliers gain on other tables, and beside whom."""
-    rows = read_table("labelled_outliers_tables")
     names = {"gain": "labels", "over_l1": "p over l1-", "over_l2": "p over l2-"}
     names["machine"] = "over two-class machine"
-    off_by = labels_tables.primary_differences(rows)
+    off_by = labels_tables.primary_differences(read_table("labelled_outliers_tables"))
     shown = {key: f"{compare_over_sets(off_by[name]):.1f}" for key, name in names.items()}
-    return shown | texts(tables=len(off_by["labels"]))
+    return shown | {"tables": f"{len(off_by['labels']):,}"}
 
 
 def rates() -> Texts:
     """Describe how many new normal rows a default model rejects, by wanted rate."""
     kept = rate.kept_rate_summary(read("kept_rate"))
-    shown = {f"at_{k}": f"{kept[f'at_{k}'].mean:.1f}" for k in (5, 10, 20)}
     rows = tables.of_part(read("tables_rates"))
     rows = rows[(rows["level"] == 0.1) & (rows["method"] == "LpSVDD")]
     on_tables = cluster_interval(rows.set_index("dataset")["rejected"])
-    return shown | texts(
-        sets=kept["sets"], least=f"{kept['least_10']:.0f}", most=f"{kept['most_10']:.0f}",
-        ball=f"{kept['ball_10']:.0f}", tables=f"{on_tables:-.1f}",
-    )  # fmt: skip
+    shown = {f"at_{k}": f"{kept[f'at_{k}'].mean:.1f}" for k in (5, 10, 20)}
+    shown |= texts(kept, "sets: least_10:.0f most_10:.0f ball_10:.0f")
+    return shown | {"tables": f"{on_tables:-.1f}"}

@@ -18,25 +18,20 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 LOCAL_SCHEMES = ("file", "data", "blob", "about", "devtools", "chrome")
 
 
-def find_chromium() -> str:
-    """Path of the browser: CHROMIUM if set, else the first known name on PATH."""
-    chosen = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
-    if chosen is None:
-        raise SystemExit("No Chromium found: install the package 'chromium', or set CHROMIUM.")
-    return chosen
-
-
 @asynccontextmanager
 async def open_pages(count: int) -> AsyncIterator[list[Page]]:
     """Tabs of a fresh browser, each in its own window: none waits in the background."""
+    browser = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+    if browser is None:
+        raise SystemExit("No Chromium found: install the package 'chromium', or set CHROMIUM.")
     async with async_playwright() as play:
-        browser = await play.chromium.launch(executable_path=find_chromium())
-        tabs = [await browser.new_page() for _ in range(count)]
+        window = await play.chromium.launch(executable_path=browser)
+        tabs = [await window.new_page() for _ in range(count)]
         for tab in tabs:  # every page is weighed with all its files
             session = await tab.context.new_cdp_session(tab)
             await session.send("Network.setCacheDisabled", {"cacheDisabled": True})
         yield [Page(tab) for tab in tabs]
-        await browser.close()
+        await window.close()
 
 
 class Page:
@@ -62,10 +57,8 @@ class Page:
         address = urlparse(request.url)
         if address.scheme not in LOCAL_SCHEMES:
             self._note("external request", request.url)
-        if (
-            request.is_navigation_request()
-        ):  # what the page before still asked for is not this one's
-            self.loaded.clear()
+        if request.is_navigation_request():
+            self.loaded.clear()  # what the page before still asked for is not this one's
         if address.scheme == "file":
             self.loaded.add(unquote(address.path))
 
@@ -73,21 +66,16 @@ class Page:
         if request.failure != "net::ERR_ABORTED":  # the page was left before it had loaded
             self._note("failed request", f"{request.url}: {request.failure}")
 
-    def weights(self) -> dict[str, int]:
-        """Bytes of every file that the page has loaded since the visit, itself included."""
-        files = map(Path, self.loaded)
-        return {str(path): path.stat().st_size for path in files if path.is_file()}
-
     async def evaluate(self, expression: str) -> Any:
         """Value of a JavaScript expression; promises are awaited."""
         return await self.tab.evaluate(expression)
 
-    async def visit(self, url: str, settle: float = 0.15) -> None:
+    async def visit(self, url: str) -> None:
         """Go to a page, wait for its load event and for MathJax to finish."""
         self.problems.clear()
         await self.tab.goto(url, timeout=120_000)  # a loaded machine is slow, not wrong
         await self.evaluate("window.MathJax?.startup?.promise?.then(() => true)")
-        await asyncio.sleep(settle)
+        await asyncio.sleep(0.15)
 
     async def resize(self, width: int, height: int) -> None:
         await self.tab.set_viewport_size({"width": width, "height": height})

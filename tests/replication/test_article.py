@@ -37,17 +37,13 @@ def typed_numbers(text: str) -> set[str]:
              r"\(2022\)", NAMES)  # fmt: skip
     for pattern in marks:
         body = re.sub(pattern, "", body)
-    return set(re.findall(rf"\d[\d.,]*|\b(?:{WORDS})\b", body, re.IGNORECASE))
+    found = re.findall(rf"\d[\d.,]*|\b(?:{WORDS})\b", body, re.IGNORECASE)
+    return {one.rstrip(".,") for one in found}
 
 
-@pytest.fixture(scope="module")
-def texts() -> dict:
-    return article_numbers(Commit("0" * 40, "1" * 40, 0))
-
-
-def test_every_measured_number_of_the_article_comes_from_a_function(texts):
-    found = {one.rstrip(".,") for one in typed_numbers(TEXT)}
-    assert found <= LEVELS | EXPONENTS
+def test_every_measured_number_of_the_article_comes_from_a_function():
+    texts = article_numbers(Commit("0" * 40, "1" * 40, 0))
+    assert typed_numbers(TEXT) <= LEVELS | EXPONENTS
     formulas = " ".join(re.findall(r"\$[^$]*\$", TEXT))
     assert set(re.findall(r"[\d.]*\d", formulas)) <= EXPONENTS
     for typed in ("8.5", "eighteen"):
@@ -70,18 +66,27 @@ def test_words_of_the_article_about_its_numbers_are_so():
     assert all(over["over"][p].equivalent for p in ("1", "1.2", "5", "20"))
     assert not all(over["scale_many"][p].equivalent for p in ("1", "1.2", "5", "20"))
     both = same_range.weights_in_range(read("common_range"), read("weights_range_tables"))
-    each = both["each"]
-    assert all(one.high < 0 for one in each.values())
+    assert all(one.high < 0 for one in both["each"].values())
 
 
 def test_figures_and_citations_of_the_article_exist():
-    figures = article.FIGURE.findall(TEXT)
+    figures, sources = article.FIGURE.findall(TEXT), notebooks.notebook_paths()
     assert len(figures) >= 3
     for chapter, name, _ in figures:
-        assert f'"name": "{name}"' in notebooks.find_notebook(chapter).read_text(encoding="utf-8")
+        assert f'"name": "{name}"' in sources[chapter].read_text(encoding="utf-8")
     keys = set(re.findall(r"^@\w+\{(\w+),", (ROOT / "book/references.bib").read_text(), re.M))
     labels = set(re.findall(r"<(\w+)>", TEXT))
     assert set(re.findall(r"(?<!\w)@(\w+)", TEXT)) <= keys | labels
+
+
+@pytest.mark.slow
+def test_article_compiles_to_six_pages_and_the_same_twice(tmp_path, monkeypatch):
+    drawing = '<svg xmlns="http://www.w3.org/2000/svg" width="360pt" height="300pt"/>'
+    monkeypatch.setattr(article.notebooks, "shown_figure", lambda chapter, name: drawing)
+    one, two = (article.write_pdf(tmp_path / name, execute=False) for name in ("one", "two"))
+    assert one.read_bytes() == two.read_bytes()
+    pages = article.typeset(one.with_suffix(".typ"), format="png", ppi=20.0)
+    assert 5 <= len(pages) <= 6
 
 
 def test_citation_files_and_pages_agree():
@@ -92,13 +97,11 @@ def test_citation_files_and_pages_agree():
     assert report["title"] == check["paper"]["title"] and cff["title"] == meta["name"]
     assert cff["authors"] == report["authors"] == check["paper"]["authors"]
     assert [one["name"] for one in cff["authors"]] == [one["name"] for one in meta["author"]]
-    plain = report["title"].removeprefix("[Re] ℓp ")
     for name in ("README.md", "book/article.md"):
         text = (ROOT / name).read_text(encoding="utf-8")
         (entry,) = re.findall(r"```bibtex\n(.*?)```", text, flags=re.S)
-        for part in (plain, str(report["year"]), f"version {cff['version']}"):
-            assert part in entry, name
-    assert report["title"] in (ROOT / "book/article.md").read_text(encoding="utf-8")
+        assert report["title"].removeprefix("[Re] ℓp ") in entry
+        assert str(report["year"]) in entry and f"version {cff['version']}" in entry
 
 
 @pytest.fixture
@@ -107,8 +110,8 @@ def checkout(tmp_path, monkeypatch):
     root = tmp_path / "checkout"
     (root / "results").mkdir(parents=True)
     (root / "results" / "pure.csv").write_text("auc\n")
-    for words in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b",
-                                                 "commit", "-q", "-m", "x"]):  # fmt: skip
+    author = ["-c", "user.name=a", "-c", "user.email=a@b"]
+    for words in (["init", "-q"], ["add", "."], [*author, "commit", "-q", "-m", "x"]):
         subprocess.run(["git", "-C", str(root), *words], check=True)
 
     def pretend(folder):
@@ -135,8 +138,8 @@ def test_deposit_is_the_same_bytes_twice_and_holds_the_book_of_its_commit(checko
 
 def test_deposit_with_changes_another_book_or_no_commit_is_refused(checkout, tmp_path):
     (checkout / "_build/html/_static").mkdir(parents=True)
-    (checkout / "_build/html/index.html").write_text("")
-    (checkout / "_build/html/_static/article.pdf").write_bytes(b"%PDF of today")
+    for name in ("index.html", "_static/article.pdf"):
+        (checkout / "_build/html" / name).write_bytes(b"%PDF of today")
     with pytest.raises(archive.ArchiveError, match="not of this commit"):
         archive.make_deposit(tmp_path, checkout)
     (checkout / "results" / "pure.csv").write_text("other\n")
@@ -146,36 +149,22 @@ def test_deposit_with_changes_another_book_or_no_commit_is_refused(checkout, tmp
         archive.make_deposit(tmp_path, tmp_path)
 
 
-@pytest.mark.parametrize("second", ["data check", "data list --wrong"])
-def test_certificate_says_whether_every_command_agrees(second, tmp_path, monkeypatch):
-    commands = ["python -m replication data list", f"python -m replication {second}"]
+def test_certificate_says_whether_every_command_agrees(tmp_path, monkeypatch):
     plan = {"paper": {"title": "[Re] T"}, "manifest": [{"file": "f", "comment": "c"}]}
-    monkeypatch.setattr(codecheck.yaml, "safe_load", lambda text: {**plan, "commands": commands})
-    path, good = codecheck.write_certificate(tmp_path, lambda line: None)
-    text = path.read_text(encoding="utf-8")
-    assert good == ("wrong" not in second) == ("NOT EVERY OUTPUT" not in text)
-    assert "wine" in text and "- `f`: c" in text and commands[0] in text
+    for options, agrees in (("", True), (" --wrong", False)):
+        plan["commands"] = ["python -m replication data list", f"python -V{options}"]
+        monkeypatch.setattr(codecheck.yaml, "safe_load", lambda text: plan)
+        path, good = codecheck.write_certificate(tmp_path)
+        text = path.read_text(encoding="utf-8")
+        assert good == agrees == ("NOT EVERY OUTPUT" not in text)
+        assert "wine" in text and "- `f`: c" in text and plan["commands"][0] in text
 
 
-def test_codecheck_names_files_that_exist_and_commands_of_the_replication():
+def test_make_and_codecheck_name_commands_and_files_that_exist():
     plan = yaml.safe_load((ROOT / "codecheck.yml").read_text(encoding="utf-8"))
     assert all((ROOT / one["file"]).is_file() for one in plan["manifest"])
-    known = set(typer.main.get_command(build()).commands)
-    assert {command.split()[3] for command in plan["commands"]} <= known
     assert sum("--compare" in command for command in plan["commands"]) == 1
-
-
-@pytest.mark.slow
-def test_article_compiles_to_six_pages_and_the_same_twice(tmp_path, monkeypatch):
-    drawing = '<svg xmlns="http://www.w3.org/2000/svg" width="360pt" height="300pt"/>'
-    monkeypatch.setattr(article.notebooks, "shown_figure", lambda notebook, name: drawing)
-    one, two = (article.write_pdf(tmp_path / name, execute=False) for name in ("one", "two"))
-    assert one.read_bytes() == two.read_bytes()
-    pages = article.typeset(one.with_suffix(".typ"), format="png", ppi=20.0)
-    assert 5 <= len(pages) <= 6
-
-
-def test_every_command_of_make_is_one_of_the_replication():
     wanted = set(re.findall(r"-m replication ([a-z-]+)", (ROOT / "Makefile").read_text()))
-    known = set(typer.main.get_command(build()).commands)
-    assert {"article", "archive", "codecheck"} <= wanted <= known
+    assert {"article", "archive", "codecheck"} <= wanted
+    wanted |= {command.split()[3] for command in plan["commands"]}
+    assert wanted <= set(typer.main.get_command(build()).commands)
