@@ -5,6 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 
+def clusters(n: int, d: int = 4, seed: int = 0) -> np.ndarray:
+    """Rows of three clusters, for tests of several solvers."""
+    rng = np.random.default_rng(seed)
+    centres = 2.0 * rng.normal(size=(3, d))
+    return centres[rng.integers(3, size=n)] + rng.normal(size=(n, d))
+
+
 def objective(model, d, y, cost) -> float:
     """R2 + sum c z^p of a fitted ball, in the units of the kernel."""
     slack = np.maximum(y * (d - model.radius_sq_), 0.0)
