@@ -10,7 +10,7 @@ from scipy.sparse import csr_matrix
 from sklearn.neighbors import LocalOutlierFactor
 from sklearn.preprocessing import StandardScaler
 
-from lpsvdd import LpSVDD, LpSVDDCV, bounds, solve
+from lpsvdd import LpSVDD, LpSVDDCV, bounds, exponent_sensitivity, solve
 from lpsvdd.bounds import error_bound, rejection_risk, rejection_risk_of, sample_size
 from lpsvdd.conformal import ConformalDetector
 from lpsvdd.explain import explain, nearest_support_vectors
@@ -176,6 +176,10 @@ FUNCTIONS = [
     (lambda: MOVED.rejection_risk(), "moved the threshold"),
     (lambda: bounds.cost_for_rate(LpSVDD(gamma=0.3), X, 0.001), "no cost guarantees a rejection"),
     (lambda: bounds.cost_for_rate(LpSVDD(gamma=0.3), X, 1.5), "rate must lie"),
+    *call(exponent_sensitivity, "two exponents", {"ps": (1.0,)}, {"ps": 2.0}, X=X),
+    *call(exponent_sensitivity, "p must|nu must", {"ps": (0.5, 2.0)}, {"nu": 0.0}, X=X),
+    (lambda: exponent_sensitivity(X[:9]), "minimum of 10"),
+    (lambda: exponent_sensitivity(HOLE), "NaN"),
     (lambda: density(k=3), "X or distances"),
     *call(density, "k must", {"k": 0}, {"k": 2.5}, X=X),
     *call(position, "must|samples|square", {"variant": "none"}, {"K": K[:5]}, {"y": np.ones(3)},
@@ -188,6 +192,9 @@ FUNCTIONS = [
     *[(lambda m=m: explain(m, X), "a fitted LpSVDD is needed")
       for m in (KernelMean().fit(X), LpSVDD())],
     (lambda: nearest_support_vectors(LINEAR, X), "needs rows"),
+    (lambda: nearest_support_vectors(LpSVDD(C=0.5, **MANY).fit(X), X), "does not keep them"),
+    (lambda: explain(ConformalDetector(LpSVDD(), "cross", random_state=0).fit(X), X),
+     "holds 5 detectors; take one of them"),
     *call(solve, "must", {"p": "2"}, {"p": np.nan}, {"c": np.inf},
           {"c": [1.0, 2.0]}, {"tol": 0.0}, {"max_iter": 0}, {"y": np.ones(9)}, K=np.eye(3), p=2.0,
           c=1.0),
