@@ -19,6 +19,7 @@ from lpsvdd.solver.certificate import (
     EQUALITY,
     ROUNDING,
     better_value,
+    certified_gap,
     is_optimal,
     rounding_allowance,
 )
@@ -63,7 +64,8 @@ def test_optimal_multipliers_are_feasible_and_finite(solved):
     for wrong in (below, alpha * (1 - 1e-8), np.full(12, np.nan), np.full(12, np.inf)):
         assert not is_optimal(one, value._replace(alpha=wrong), 1e-9)
     for wrong in (np.nan, np.inf):
-        assert not is_optimal(one, value._replace(primal=wrong), 1e-9)  # its gap is no number
+        none = value._replace(primal=wrong)  # its gap is no number
+        assert not is_optimal(one, none, 1e-9) and certified_gap(one, none) == np.inf
 
 
 def test_optimal_multipliers_at_p_one_are_in_the_box_to_rounding():
