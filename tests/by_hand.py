@@ -1,7 +1,5 @@
 """Primal and dual of a fitted ball, written out from the derivation; no line of the solver."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

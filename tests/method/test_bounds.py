@@ -1,7 +1,5 @@
 """The bounds: values computed by hand, inequalities that the proofs use, limits, fitted models."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -18,9 +16,6 @@ HAND = {"p": 2.0, "slack": [0.0, 0.5, 1.0, 0.0], "K": np.eye(4), "margin": 1.0, 
 HAND |= {"radius_sq": 0.5}
 CONFIDENCE_N4 = 3 * math.sqrt(math.log(40) / 8)
 X = np.random.default_rng(5).normal(size=(60, 2))
-
-
-# --- values computed by hand -------------------------------------------------------------------
 
 
 def test_printed_and_corrected_bound_by_hand():
@@ -104,9 +99,6 @@ def test_sample_size_is_the_first_n_below_the_target(p, form):
     assert 0.2 + (factor + confidence) / math.sqrt(n - 1) >= 0.9
 
 
-# --- the steps of the proofs, and where the printed ones fail ------------------------------------
-
-
 @settings(max_examples=60)
 @given(seed=st.integers(0, 10**6), B=st.floats(0.05, 5), margin=st.floats(0.01, 2))
 def test_clipping_the_offset_leaves_the_loss_unchanged(seed, B, margin):
@@ -180,9 +172,6 @@ def test_printed_bound_with_a_negative_radius_and_its_sign_is_wrong():
     assert np.mean((ball.slack / margin) ** p) + complexity + confidence_term(n, delta) < 0.9
     given = {"slack": ball.slack, "K": np.eye(n), "radius_sq": ball.radius_sq, "form": "paper"}
     assert error_bound(p=p, margin=margin, delta=delta, **given).vacuous
-
-
-# --- fitted models -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("form", ["paper", "corrected"])

@@ -1,7 +1,5 @@
 """What may be called optimal: every clause of the definition, and every way that leads to it."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import sys
@@ -42,9 +40,6 @@ def solved(request):
 
 def with_gap(value, gap: float):
     return value._replace(excess=gap * (1.0 + abs(value.primal)))
-
-
-# -- the definition ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("gap, accepted", [
@@ -110,8 +105,6 @@ def test_warning_names_rounding_where_rounding_is_the_cause():
         solve(kernel_matrix(X, gamma=0.3), p=1.05, c=0.5, max_iter=1)
 
 
-# -- every way to a solution ---------------------------------------------------------------------
-
 ROWS = np.random.default_rng(1).normal(size=(110, 2))
 LABELS = np.where(np.arange(110) % 4 == 0, -1.0, 1.0)
 K = kernel_matrix(ROWS, gamma=0.3)
@@ -169,9 +162,6 @@ def test_optimal_means_within_the_tolerance(p, n_neg):
         ratios.append(gap / tol)
     assert any(1.0 < ratio < 1e4 for ratio in ratios)  # where a lax rule would say "optimal"
     assert any(ratio <= 1.0 for ratio in ratios)
-
-
-# -- the gap that is reported is the gap that holds ---------------------------------------------
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

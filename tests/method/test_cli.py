@@ -1,7 +1,5 @@
 """The command line: its numbers are the package's, its answers those of rows it has not seen."""
 
-from __future__ import annotations
-
 import io
 import os
 import re
@@ -11,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import binomtest
+from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
@@ -53,8 +52,8 @@ def refused(capsys):
 
 
 def lines_of(report: str) -> dict[str, str]:
-    rows = [re.split(r"  +", line, maxsplit=1) for line in report.splitlines()]
-    return {row[0]: row[1] for row in rows if len(row) == 2}
+    """What a report says, by the words at the start of the line."""
+    return dict(re.findall(r"^(.+?)  +(.+)$", report, re.MULTILINE))
 
 
 def table_of(text: str) -> pd.DataFrame:
@@ -85,24 +84,19 @@ def folder(frame, tmp_path_factory):
 # -- numbers -----------------------------------------------------------------------------------
 
 
-def test_fit_report_is_that_of_the_estimator(folder, frame, run):
+def test_fit_report_is_that_of_the_estimator_and_its_rate_that_of_five_folds(folder, frame, run):
     words = (*LABEL, "--p", 1.5, "--nu", 0.2, "--gamma", 0.7)
     shown = lines_of(run("fit", folder / "plain.csv", *words)[0])
-    X = StandardScaler().fit_transform(frame[["u", "v"]][:48])
-    model = LpSVDD(p=1.5, nu=0.2, gamma=0.7).fit(X)
+    X = frame[["u", "v"]].to_numpy()
+    model = LpSVDD(p=1.5, nu=0.2, gamma=0.7).fit(StandardScaler().fit_transform(X[:48]))
     assert shown["data"] == "60 rows, 48 of them normal" and shown["columns"] == "2 used: u, v"
     assert shown["model"] == f"p = 1.5, nu = 0.2, gamma = 0.7, C = {model.C_:.4g}"
     assert shown["support vectors"] == f"{len(model.support_)} of 48"
     gap, word = shown["duality gap"].split(", ")
     assert 0.0 <= float(gap) <= model.tol and word == "optimal"
-
-
-def test_fit_rate_comes_from_five_folds_with_an_exact_interval(folder, frame, run):
-    shown = lines_of(run("fit", folder / "plain.csv", *LABEL, "--nu", 0.2)[0])
-    X = frame[["u", "v"]].to_numpy()
     rejected, aucs = 0, []
     for train, test in KFold(5, shuffle=True, random_state=0).split(X[:48]):
-        fold = make_pipeline(StandardScaler(), LpSVDD(nu=0.2)).fit(X[train])
+        fold = make_pipeline(StandardScaler(), clone(model)).fit(X[train])
         rejected += (fold.predict(X[test]) < 0).sum()
         labels = [1] * len(test) + [-1] * 12
         aucs.append(roc_auc_score(labels, fold.score_samples(np.vstack([X[test], X[48:]]))))
@@ -128,10 +122,10 @@ def test_fit_tune_is_the_search(folder, frame, tmp_path, run):
     assert f"gamma = {best['gamma']:.4g}" in out and "of 48 held out" in out
 
 
-def test_score_is_the_pipelines_score_and_keeps_ids_and_labels(folder, frame, run):
-    out, err = run("score", folder / "m.lpsvdd", folder / "d.csv")
+def test_score_is_the_pipelines_score_with_ids_labels_and_reasons(folder, frame, run):
+    out, err = run("score", folder / "m.lpsvdd", folder / "d.csv", "--explain", 2)
     found, model = table_of(out), load_model(folder / "m.lpsvdd")
-    assert [*found] == ["who", "row", "score", "decision", "prediction", "label"]
+    assert [*found] == ["who", "row", "score", "decision", "prediction", "reasons", "label"]
     np.testing.assert_allclose(found["score"], model.score_samples(frame), rtol=1e-9)
     np.testing.assert_allclose(found["decision"], model.decision_function(frame), atol=1e-9)
     assert found["prediction"].tolist() == model.predict(frame).tolist()
@@ -139,6 +133,10 @@ def test_score_is_the_pipelines_score_and_keeps_ids_and_labels(folder, frame, ru
     assert found["label"].tolist() == [1] * 48 + [-1] * 12
     normal = int((found["prediction"][:48] < 0).sum())
     assert f"rejected normal  {normal} of 48 (" in err
+    parts = explain(model, frame[["u", "v", "city"]])
+    for row in (0, 59):
+        expected = [f"{name} {part:.3g}" for name, _, part in parts.reasons(row, 2)]
+        assert found["reasons"][row] == "; ".join(expected)
 
 
 def test_score_auc_is_that_of_rows_that_are_not_in_training(folder, frame, tmp_path, run):
@@ -160,14 +158,6 @@ def test_score_auc_is_that_of_rows_that_are_not_in_training(folder, frame, tmp_p
     expected = roc_auc_score(table["y"][new], scores[new])
     assert float(shown["AUC"].split()[0]) == pytest.approx(expected, abs=1e-4)
     assert roc_auc_score(table["y"], scores) > expected + 0.1  # what memory would add
-
-
-def test_score_explain_names_the_columns_that_lower_the_score_most(folder, frame, run):
-    found = table_of(run("score", folder / "m.lpsvdd", folder / "d.csv", "--explain", 2)[0])
-    parts = explain(load_model(folder / "m.lpsvdd"), frame[["u", "v", "city"]])
-    for row in (0, 59):
-        expected = [f"{name} {part:.3g}" for name, _, part in parts.reasons(row, 2)]
-        assert found["reasons"][row] == "; ".join(expected)
 
 
 def test_fit_output_and_score_output_agree(folder, tmp_path, run):
@@ -257,17 +247,17 @@ def test_missing_values_are_an_error_dropped_or_filled_in(frame, tmp_path, run, 
 # -- tables ------------------------------------------------------------------------------------
 
 
-def test_layouts_of_the_same_table_give_the_same_scores(folder, frame, tmp_path, run):
+@pytest.mark.parametrize(("name", "layout", "words"), [
+    ("d.csv.gz", {}, ()), ("d.csv.zip", {}, ()), ("d.tsv", {"sep": "\t"}, ()),
+    ("bom.csv", {"encoding": "utf-8-sig"}, ()),
+    ("german.csv", {"sep": ";", "decimal": ","}, ("--sep", ";", "--decimal", ",")),
+])  # fmt: skip
+def test_layout_of_the_same_table_gives_the_same_scores(
+    name, layout, words, folder, frame, tmp_path, run
+):
+    frame[frame.columns[::-1]].to_csv(tmp_path / name, index=False, **layout)
     expected = run("score", folder / "m.lpsvdd", folder / "d.csv")[0]
-    for name, layout, words in (
-        ("d.csv.gz", {}, ()),
-        ("d.csv.zip", {}, ()),
-        ("d.tsv", {"sep": "\t"}, ()),
-        ("bom.csv", {"encoding": "utf-8-sig"}, ()),
-        ("german.csv", {"sep": ";", "decimal": ","}, ("--sep", ";", "--decimal", ",")),
-    ):
-        frame[frame.columns[::-1]].to_csv(tmp_path / name, index=False, **layout)
-        assert run("score", folder / "m.lpsvdd", tmp_path / name, *words)[0] == expected, name
+    assert run("score", folder / "m.lpsvdd", tmp_path / name, *words)[0] == expected
 
 
 @pytest.mark.parametrize(
@@ -291,20 +281,20 @@ def test_fit_unreadable_table_gets_a_sentence(tmp_path, refused, content, messag
     assert message in refused("fit", tmp_path / "d.csv")
 
 
-def test_workbooks_and_parquet_files_are_tables_or_say_what_is_needed(frame, tmp_path, capsys):
-    for name, write, module in (
-        ("d.xlsx", frame.to_excel, "openpyxl"),
-        ("d.parquet", frame.to_parquet, "pyarrow"),
-    ):
-        try:
-            write(tmp_path / name, index=False)
-        except ImportError:
-            with zipfile.ZipFile(tmp_path / name, "w") as archive:
-                archive.writestr("xl/workbook.xml", "")
-            assert main(["fit", str(tmp_path / name)]) == 1
-            assert module in capsys.readouterr().err
-        else:
-            assert main(["fit", str(tmp_path / name), *LABEL, "--id", "who"]) == 0
+@pytest.mark.parametrize(("name", "module"), [("d.xlsx", "openpyxl"), ("d.parquet", "pyarrow")])
+def test_workbook_or_parquet_file_is_a_table_or_says_what_is_needed(
+    name, module, frame, tmp_path, capsys
+):
+    write = {"d.xlsx": frame.to_excel, "d.parquet": frame.to_parquet}[name]
+    try:
+        write(tmp_path / name, index=False)
+    except ImportError:
+        with zipfile.ZipFile(tmp_path / name, "w") as archive:
+            archive.writestr("xl/workbook.xml", "")
+        assert main(["fit", str(tmp_path / name)]) == 1
+        assert module in capsys.readouterr().err
+    else:
+        assert main(["fit", str(tmp_path / name), *LABEL, "--id", "who"]) == 0
 
 
 # -- errors ------------------------------------------------------------------------------------

@@ -1,7 +1,5 @@
 """Conformal p-values: what they promise, by simulation, for split and cross."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.stats import binom

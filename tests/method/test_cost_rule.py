@@ -1,7 +1,5 @@
 """C="scale" and nu: the formula, what depends on nu, and how many rows a rate needs."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

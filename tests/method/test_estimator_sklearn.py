@@ -3,8 +3,6 @@
 What holds of every detector is in test_every_detector, what is refused in test_refusals.
 """
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np
@@ -43,9 +41,6 @@ def test_grid_search_slices_a_precomputed_kernel_on_both_axes():
     assert on_data.best_score_ > 0.8
 
 
-# -- what the attributes mean -----------------------------------------------------------------
-
-
 @pytest.mark.parametrize("p", [1.0, 2.0])
 def test_attributes_are_what_the_documentation_says(p):
     model = LpSVDD(p=p, C=0.5, C_neg=0.2).fit(X, Y)
@@ -66,9 +61,6 @@ def test_attributes_are_what_the_documentation_says(p):
         margin = Y * model.decision_function(X)
         firm = np.abs(margin) > 1e-6
         assert np.array_equal((margin < 0)[firm], (model.alpha_ > 1e-8)[firm])
-
-
-# -- costs and thresholds ---------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("C_neg", [None, 0.02])
@@ -124,9 +116,6 @@ def test_a_radius_below_zero_is_explained_and_can_be_mended():
         thresholded = LpSVDD(p=2.0, C=1e-3, contamination=0.1).fit(X, Y)
     assert np.mean(thresholded.predict(TARGETS) == 1) == pytest.approx(0.9, abs=0.03)
     assert (model.rethreshold(TARGETS, quantile=0.1).predict(X) == thresholded.predict(X)).all()
-
-
-# -- digits -----------------------------------------------------------------------------------
 
 
 def test_far_from_the_origin_linear_scores_keep_their_digits():

@@ -1,7 +1,5 @@
 """One contract of every detector: scikit-learn's checks, files, refits, kernels, odd data."""
 
-from __future__ import annotations
-
 import pickle
 import warnings
 

@@ -1,7 +1,5 @@
 """One contract for solver="dense", "working-set" and "landmarks", and what each of them needs."""
 
-from __future__ import annotations
-
 import io
 import re
 import tracemalloc
@@ -153,9 +151,6 @@ def test_a_working_set_makes_no_matrix_of_all_points(p, monkeypatch):
     assert peak < 0.75 * 8 * n * n
     outside = np.maximum(-model.score_samples(data) - model.radius_sq_, 0.0)
     np.testing.assert_allclose(model.slack_, outside, atol=2e-8)  # of the rows of every block
-
-
-# -- which solver, and what it needs -------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n, options, solver", [

@@ -1,7 +1,5 @@
 """Explanations: they sum to the score, agree with their definition, and name a known cause."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -74,9 +72,6 @@ def test_typical_contributions_are_quantiles_over_training_targets():
     np.testing.assert_allclose(model.explain(NEW).typical, expected)
 
 
-# -- pipelines, and models that hold another one ---------------------------------------------------
-
-
 def test_pipelines_speak_of_the_columns_that_enter_them():
     parts = [
         ("number", make_pipeline(SimpleImputer(), StandardScaler()), ["c", "a"]),
@@ -114,9 +109,6 @@ def test_models_that_hold_another_one_are_explained_by_it():
     for model, inner in ((search, search), (split, split.estimators_[0])):
         total = explain(model, NEW).contributions.sum(axis=1)
         np.testing.assert_allclose(total, inner.score_samples(NEW))
-
-
-# -- what a reader is shown ------------------------------------------------------------------------
 
 
 def planted(rng: np.random.Generator, n_rows: int, n_columns: int):

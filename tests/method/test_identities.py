@@ -1,7 +1,5 @@
 """Identities between the methods: each links two independent pieces of code."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.optimize import minimize

@@ -3,8 +3,6 @@
 Scores may differ by 1e-6 of their range; predictions may not, on new rows and on the training rows.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.metrics.pairwise import rbf_kernel

@@ -1,7 +1,5 @@
 """Kernels, widths and checked matrices, against NumPy, scikit-learn and hand-made spectra."""
 
-from __future__ import annotations
-
 import mpmath
 import numpy as np
 import pytest
@@ -57,9 +55,6 @@ def test_a_weighted_quantile_is_that_of_the_values_written_out(pairs, level):
     values, counts = np.array(pairs, dtype=float).T
     wanted = np.quantile(np.repeat(values, counts.astype(int)), level)
     assert weighted_quantile(values, level, counts) == pytest.approx(wanted, abs=1e-9)
-
-
-# -- distances to a centre far away -------------------------------------------------------------
 
 
 @pytest.mark.parametrize("signs", [np.ones(5), np.array([1.0, -1.0, 1.0, -0.5, 1.0])], ids=str)

@@ -1,7 +1,5 @@
 """The ball on landmarks, from arrays, memory maps and dask: exact gap, sampling, what it offers."""
 
-from __future__ import annotations
-
 import sys
 
 import numpy as np
@@ -106,9 +104,6 @@ def test_what_can_be_done_with_the_model():
     with pytest.warns(AssumptionWarning, match="the landmarks were estimated"):
         LpSVDD(C=0.05, landmarks=30, **FIXED).fit(X).rejection_risk()
     assert bound_of(model, margin=0.5).total > 0.0
-
-
-# -- rows that are not in memory ------------------------------------------------------------------
 
 
 def test_float32_and_memory_mapped_rows(tmp_path):

@@ -1,7 +1,5 @@
 """Model files: the same scores to the last bit, no code, and a sentence for every other file."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys
@@ -162,9 +160,6 @@ def test_load_of_another_version_warns(model_file):
     rewrite(model_file, lpsvdd_json=json.dumps({**about, "version": "7.1"}).encode())
     with pytest.warns(UserWarning, match="written by lpsvdd 7.1, and this is"):
         load_model(model_file)
-
-
-# -- files that are written whole ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o664, 0o755])  # 664 is more than a umask leaves

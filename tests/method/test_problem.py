@@ -1,7 +1,5 @@
 """The problem object: values against raw formulas, the radius, feasible points, the tilt."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -45,9 +43,6 @@ def test_values_are_those_of_the_printed_formulas(p, n_neg, factor):
     assert (found.dual, found.radius_sq, found.primal) == pytest.approx(values, rel=1e-9)
     np.testing.assert_allclose(found.slack, slack, atol=1e-9 * factor)
     assert found.gap > 0.0  # an arbitrary alpha is not optimal
-
-
-# -- the radius ---------------------------------------------------------------------------------
 
 
 def test_radius_of_p_one_is_the_middle_of_the_flat_part():
@@ -95,9 +90,6 @@ def test_radius_with_many_negatives_and_a_steep_penalty_is_the_root():
         assert problem.radius_sq(d) == pytest.approx(root, abs=1e-8)
 
 
-# -- feasible points ----------------------------------------------------------------------------
-
-
 @given(
     alpha=arrays(float, 9, elements=st.floats(-1.0, 3.0)),
     cost=arrays(float, 9, elements=st.floats(0.05, 2.0)),
@@ -117,9 +109,6 @@ def test_feasible_is_feasible_and_changes_no_feasible_point(alpha, cost, p, n_ne
 def test_feasible_makes_no_support_vectors_where_those_there_are_have_room():
     found = Problem(np.eye(4), p=1.0, c=1.0).feasible(np.array([0.4, 0.5, 0.0, 0.0]))
     assert found.sum() == pytest.approx(1.0) and (found[2:] == 0.0).all()
-
-
-# -- the tilt -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("y, c, alpha, tilt", [

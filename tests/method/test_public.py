@@ -1,7 +1,5 @@
 """Names and signatures that programs outside rely on."""
 
-from __future__ import annotations
-
 import inspect
 
 import pytest

@@ -3,8 +3,6 @@
 What a solver answers is judged by its certificate (``outside``), not by the status it claims.
 """
 
-from __future__ import annotations
-
 import cvxpy
 import numpy as np
 import pytest
@@ -30,9 +28,6 @@ def problem(n_pos: int, n_neg: int = 0, seed: int = 0) -> tuple[np.ndarray, np.n
 def scores(K: np.ndarray, y: np.ndarray, alpha: np.ndarray) -> np.ndarray:
     """Squared distances to the centre, up to the constant that they share."""
     return np.diag(K) - 2.0 * K @ (y * alpha)
-
-
-# -- CVXPY --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n_neg", [0, 8], ids=["pure", "negatives"])
@@ -118,9 +113,6 @@ def test_reference_solver_that_is_not_installed_or_fails_is_said_to_be_so(
     failed = solve_dual(*problem(4), 2.0, 1.0, solver)
     assert failed.status == status and not failed.ok
     assert "NOBODY" in failed.message and np.isnan(failed.alpha).all()
-
-
-# -- LIBSVM, and a ball without slack -------------------------------------------------------------
 
 
 @pytest.mark.parametrize("nu", [0.02, 0.1, 0.3, 0.5, 0.9])

@@ -1,7 +1,5 @@
 """Bad input is refused by name: one table of calls and of the words that each error must hold."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The risk of rejection: the formula, the lemmas, and no silent miss."""
 
-from __future__ import annotations
-
 import itertools
 import warnings
 from fractions import Fraction

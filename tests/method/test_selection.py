@@ -1,7 +1,5 @@
 """Choosing parameters without outliers: the search, the criteria, the artificial outliers."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np
@@ -17,9 +15,6 @@ from lpsvdd.selection._folds import FoldModel, ranking_auc
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(90, 3))
-
-
-# -- the estimator ----------------------------------------------------------------------------
 
 
 def ring(n):
@@ -174,9 +169,6 @@ def test_trim_leaves_out_the_rows_that_look_least_normal():
     assert len(LpSVDDCV(**options).fit(rows).kept_) == 100
 
 
-# -- criteria ---------------------------------------------------------------------------------
-
-
 def test_auc_is_that_of_scikit_learn_with_ties():
     normal, abnormal = RNG.integers(0, 6, 50).astype(float), RNG.integers(-2, 4, 70).astype(float)
     wanted = roc_auc_score([1] * 50 + [0] * 70, np.r_[normal, abnormal])
@@ -189,9 +181,6 @@ def test_likelihood_is_that_of_a_kernel_density_estimate():
     constant = 1.5 * np.log(np.pi)  # (gamma/pi)^(d/2) without its pi
     found = CRITERIA["likelihood"](fold, model, X[60:])
     assert found == pytest.approx(density.score(X[60:]) / 30 + constant)
-
-
-# -- artificial outliers ----------------------------------------------------------------------
 
 
 def test_artificial_outliers_know_nothing_of_the_held_out_rows():
@@ -233,8 +222,6 @@ def test_kinds_are_what_their_names_say():
         assert 0.5 * times * near.mean() < 2.0 * steps.mean() <= 2.0 * times * near.max() + 1e-9
     assert (cdist(made["extrapolated"], rows).min(axis=1) > 1e-9).mean() > 0.9
 
-
-# -- behind scikit-learn's searches ---------------------------------------------------------------
 
 ORDER = RNG.permutation(80)
 BOTH = np.vstack([RNG.normal(size=(60, 3)), RNG.normal(loc=2.2, size=(20, 3))])[ORDER]

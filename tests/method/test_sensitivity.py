@@ -1,7 +1,5 @@
 """The sign that needs no labels: how alike two exponents rank held-out rows."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

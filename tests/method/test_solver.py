@@ -4,8 +4,6 @@ Agreement with independent solvers is tested in test_reference, identities betwe
 test_identities, what may be called optimal in test_certificate.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -38,9 +36,6 @@ def assert_certified(solution, K, y, c, gap=1e-9):
     assert solution.alpha.min() >= 0.0
     judged = certify(K, y, p=solution.p, c=c, alpha=solution.alpha)
     assert -1e-11 <= judged.gap <= gap  # below zero by rounding only
-
-
-# -- analytic answers ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("p", [1.2, 2.0, 5.0])
@@ -92,9 +87,6 @@ def test_one_negative_in_the_middle_is_found():
         assert y @ found.alpha == pytest.approx(1.0)
 
 
-# -- what is certified -------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("n", "n_neg"), [
     (16, 0), (50, 0), (350, 0), (16, 8), (50, 25), pytest.param(150, 75, marks=SLOW),
     pytest.param(1000, 0, marks=SLOW), pytest.param(1000, 500, marks=SLOW),
@@ -138,9 +130,6 @@ def test_odd_problems_with_ordinary_costs_are_certified(name, p):
         assert_certified(solve(K, y, p=p, c=c), K, y, c)
 
 
-# -- a path --------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("kind", ["few", "many", "weights"])
 def test_a_path_has_the_solutions_of_single_problems(kind):
     data = clusters(60 if kind == "few" else 240)
@@ -163,9 +152,6 @@ def test_a_path_has_the_solutions_of_single_problems(kind):
             judged = certify(K, y, p=p, c=cost, alpha=found.alpha)
             assert judged.gap <= 2e-9
             assert judged.radius_sq == pytest.approx(found.radius_sq, rel=1e-5, abs=1e-5)
-
-
-# -- kernels that are none -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n, pair", [(40, (0, 1)), (1500, (700, 800))])

@@ -1,7 +1,5 @@
 """The leave-one-out surface: the rate on new rows, the formula against refits, odd cases."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -65,9 +63,6 @@ def both_orders(model, X, weight=None, y=None) -> tuple[np.ndarray, np.ndarray]:
     return first, leave_one_out(s, model.alpha_, slack=model.slack_, K=K, **given)
 
 
-# -- the rate ------------------------------------------------------------------------------------
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("nu", [0.05, 0.1])
 @pytest.mark.parametrize("p", [1.0, 2.0])
@@ -93,9 +88,6 @@ def test_the_rate_concerns_targets_and_not_labelled_outliers(p):
     y = np.repeat([1, -1], [200, 60])
     new = rng.normal(size=(4_000, 2))
     assert rejected(LpSVDD(p=p).fit(X, y), new) == pytest.approx(0.1, abs=0.05)
-
-
-# -- the formula ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("most", [1, 3])
@@ -157,9 +149,6 @@ def test_a_quantile_by_hand():
         need = rows_needed(nu)
         assert upper_quantile(np.arange(float(need)), nu) <= need - 1.0
         assert need == 1 or (1.0 - nu) * need > need - 1.0 + 1e-9
-
-
-# -- odd cases -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("solver", ["dense", "working-set", "landmarks"])
