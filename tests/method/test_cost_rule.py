@@ -51,6 +51,7 @@ def test_typical_rows_depend_on_neither_order_nor_copies_nor_unit():
     np.testing.assert_array_equal(chosen(rows[order], weight[order]), some)
     np.testing.assert_array_equal(chosen(8.0 * rows, weight), 8.0 * some)
     np.testing.assert_array_equal(chosen(copies, np.ones(len(copies))), some)
+    assert typical_rows(np.arange(101.0)[:, None], np.ones(101), 1)[0] == 50  # the middle one
     whole, few = (spread(kernel_matrix(R, gamma=0.3), np.ones(len(R))) for R in (copies, some))
     assert few == pytest.approx(whole, rel=0.05)
 

@@ -27,9 +27,6 @@ SHARES = {
 }
 
 
-# -- the formula ---------------------------------------------------------------------------------
-
-
 def polynomial(k: int, n: int, beta: Fraction, t: Fraction, sides: str) -> Fraction:
     """Left minus right side of the equation of the theorem, exactly."""
     before, after = SHARES[sides]
@@ -90,9 +87,6 @@ def test_two_counts_share_beta_and_enclose_the_interval_of_each():
         assert Determining(20, 24, 100).risk(0.1, sides=sides) == expected
 
 
-# -- what determines the ball: the lemmas of the proof -------------------------------------------
-
-
 def points(n=60, seed=0, atoms=False):
     rng = np.random.default_rng(seed)
     return rng.integers(0, 4, size=(n, 2)).astype(float) if atoms else rng.normal(size=(n, 2))
@@ -108,10 +102,9 @@ def ball(model):
     return np.append(model.score_samples(points(20, seed=5)), model.radius_sq_)
 
 
-@pytest.mark.parametrize(
-    ("p", "C", "atoms"),
-    [(1.0, 0.07, False), (4 / 3, 0.3, True), (2.0, 0.5, False), (3.0, 5.0, True)],
-)
+@pytest.mark.parametrize(("p", "C", "atoms"), [
+    (1.0, 0.07, False), (4 / 3, 0.3, True), (2.0, 0.5, False), (3.0, 5.0, True),
+])  # fmt: skip
 def test_the_points_that_are_counted_alone_give_the_same_ball(p, C, atoms):
     """Those outside; at p = 1 those on the surface too."""
     X = points(atoms=atoms)
@@ -194,9 +187,6 @@ def test_points_without_weight_and_points_used_before_are_not_counted():
     assert rejection_risk_of(part, counted=np.arange(40) >= 10) == rejection_risk(k, 30)
 
 
-# -- what fails of the conditions is said ----------------------------------------------------------
-
-
 def said_by(model, **options) -> list[str]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -240,9 +230,6 @@ def test_the_interval_is_that_of_the_ball_and_says_so_where_the_surface_is_anoth
         assert model.rejection_risk() == ball.rejection_risk()
 
 
-# -- the promise ---------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("p", "C"), [(1.0, 0.1), (2.0, 0.05)])
 def test_the_interval_covers_the_exact_risk(p, C):
     """N(0, I) and a linear kernel: the risk of a ball is a tail of a noncentral chi-square."""
@@ -273,30 +260,19 @@ def test_the_interval_near_p_1_covers_where_a_count_of_scores_misses(p):
     assert np.mean(by_scores) < 0.5
 
 
-def lattice(rng, n):
-    return np.round(rng.normal(size=(n, 2)))
-
-
-def indicator_beside_a_number(rng, n):
-    return np.c_[rng.integers(0, 2, n).astype(float), rng.normal(size=n)]
-
-
-def three_atoms(rng, n):
-    return rng.choice([-1.0, 0.0, 1.0], size=(n, 1))
-
-
+DRAWS = {
+    "unit rows": unit_rows,
+    "lattice": lambda rng, n: np.round(rng.normal(size=(n, 2))),
+    "indicator": lambda rng, n: np.c_[rng.integers(0, 2, n).astype(float), rng.normal(size=n)],
+    "three atoms": lambda rng, n: rng.choice([-1.0, 0.0, 1.0], size=(n, 1)),
+}
 LINEAR = {"kernel": "linear"}
 SURFACES_WITH_MASS = [
-    (unit_rows, LINEAR, 1.0),
-    (unit_rows, LINEAR, 0.2),
-    (unit_rows, {"gamma": 0.5}, 0.1),
-    (unit_rows, {"kernel": "poly", "gamma": 1.0, "degree": 2}, 0.2),
-    (lattice, LINEAR, 0.1),
-    (lattice, {"gamma": 0.3}, 0.05),
-    (indicator_beside_a_number, LINEAR, 0.1),
-    (three_atoms, LINEAR, 0.1),
-]
-EMPTY_BALLS = [(unit_rows, LINEAR, 1 / 40), (unit_rows, LINEAR, 0.01), (three_atoms, LINEAR, 0.02)]
+    ("unit rows", LINEAR, 1.0), ("unit rows", LINEAR, 0.2), ("unit rows", {"gamma": 0.5}, 0.1),
+    ("unit rows", {"kernel": "poly", "gamma": 1.0, "degree": 2}, 0.2), ("lattice", LINEAR, 0.1),
+    ("lattice", {"gamma": 0.3}, 0.05), ("indicator", LINEAR, 0.1), ("three atoms", LINEAR, 0.1),
+]  # fmt: skip
+EMPTY_BALLS = [("unit rows", LINEAR, c) for c in (1 / 40, 0.01)] + [("three atoms", LINEAR, 0.02)]
 CASES = [(*case, 1.0) for case in SURFACES_WITH_MASS]
 CASES += [(*case, p) for case, p in zip(SURFACES_WITH_MASS[::2], (1.001, 1.2) * 2, strict=True)]
 CASES += [(*case, 1.0) for case in EMPTY_BALLS]  # C n <= 1: everything is rejected
@@ -309,7 +285,7 @@ def test_no_silent_miss_where_the_surface_has_mass(draw, kernel, C, p):
     misses = 0
     for seed in range(8):
         rng = np.random.default_rng(seed)
-        X, fresh = draw(rng, 40), draw(rng, 4000)
+        X, fresh = (DRAWS[draw](rng, n) for n in (40, 4000))
         model = LpSVDD(p=p, C=C, **kernel).fit(X)
         assert not said_by(model)
         low, high = model.rejection_risk()
