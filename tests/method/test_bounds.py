@@ -125,25 +125,6 @@ def test_clipping_the_offset_leaves_the_loss_unchanged(seed, B, margin):
             np.testing.assert_allclose(free, clipped, atol=1e-9)
 
 
-@pytest.mark.parametrize("delta", [0.01, 0.05, 0.1, 0.3])
-@pytest.mark.parametrize("p", [1.0, 1.2, 20.0])
-def test_confidence_term_pays_for_the_offset_up_to_the_limit(delta, p):
-    """Proposition "The confidence term absorbs the offset", term by term, for k(x, x) = 1."""
-    n = 1_000
-    most = delta * math.exp(2.0 * (3.0 * math.sqrt(math.log(2.0 / delta) / 2.0) - 0.5) ** 2)
-
-    def spare(pieces: float) -> float:
-        paid = 0.5 + math.sqrt(math.log(pieces / delta) / 2.0)
-        return math.sqrt(n) * confidence_term(n, delta) - paid
-
-    assert spare(most * (1.0 - 1e-9)) > 0.0 > spare(most * (1.0 + 1e-9))
-    free = {"slack": np.zeros(n), "K": np.ones(n), "radius_sq": 0.0, "B": 1.0, "form": "paper"}
-    for rho in (1.0, 2.0, 30.0):
-        assert math.ceil(2.0 * p * (rho + 1.0)) <= most
-        printed = error_bound(p=p, margin=4.0 / rho, delta=delta, **free)
-        assert p * rho <= math.sqrt(n) * printed.complexity * (1.0 + 1e-9)
-
-
 def test_printed_distance_constant_fails_with_negatives():
     """The centre leaves the ball of radius B_kappa = 1, and f exceeds B^2 + 3 B_kappa^2.
 

@@ -1,10 +1,7 @@
 """One contract for solver="dense", "working-set" and "landmarks", and what each of them needs."""
 
-import io
-import re
 import tracemalloc
 import warnings
-from contextlib import redirect_stdout
 
 import numpy as np
 import pytest
@@ -173,11 +170,3 @@ def test_memory_that_is_not_there_is_not_asked_for(monkeypatch):
     monkeypatch.undo()
     expected = LpSVDD(solver="working-set", C=0.02, gamma=0.1).fit(X)
     np.testing.assert_allclose(fitted.score_samples(NEW), expected.score_samples(NEW), atol=1e-6)
-
-
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_verbose_tells_points_steps_and_gap(solver):
-    text = io.StringIO()
-    with redirect_stdout(text):
-        by(solver, X, p=1.2, C=0.02, verbose=1).fit(X)
-    assert re.search(r"\d+ points, \d+ steps, gap \d", text.getvalue())
