@@ -107,14 +107,3 @@ def test_weights_near_p_one_are_copies_on_every_seed():
         options = {"p": 1.05, "nu": 0.05, "kernel": "linear"}
         weighted = LpSVDD(**options).fit(X, sample_weight=weight)
         assert_same(weighted, LpSVDD(**options).fit(np.repeat(X, weight, axis=0)), X)
-
-
-@pytest.mark.parametrize("rows, options", [
-    ([[1.0]] * 3, {"p": 1.2, "nu": 0.01}),
-    ([[1.0], [2.0]], {"p": 1.01, "nu": 0.9, "kernel": "linear"}),
-], ids=["equal rows", "two rows"])  # fmt: skip
-@pytest.mark.filterwarnings("ignore:.*too few for nu")
-def test_equal_rows_and_two_rows_have_a_ball(rows, options):
-    found = LpSVDD(**options).fit(rows)
-    assert found.status_ == "optimal" and (found.predict(rows) == 1).all()
-    assert found.predict([[100.0]]) == -1

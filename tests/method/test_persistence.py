@@ -73,15 +73,11 @@ def kernel(a, b):
     return float(a @ b)
 
 
-@pytest.mark.parametrize(
-    ("model", "message"),
-    [
-        (LpSVDD(kernel=kernel).fit(X), r"test_persistence.kernel, which a file without code"),
-        (make_pipeline(FunctionTransformer(kernel), LpSVDD()), "not fitted"),
-        ({"a": 1}, "save takes a fitted estimator or pipeline, got dict"),
-    ],
-    ids=["callable kernel", "unfitted", "no estimator"],
-)
+@pytest.mark.parametrize(("model", "message"), [
+    (LpSVDD(kernel=kernel).fit(X), r"test_persistence.kernel, which a file without code"),
+    (make_pipeline(FunctionTransformer(kernel), LpSVDD()), "not fitted"),
+    ({"a": 1}, "save takes a fitted estimator or pipeline, got dict"),
+], ids=["callable kernel", "unfitted", "no estimator"])  # fmt: skip
 def test_save_refuses_what_needs_code_or_a_fit(tmp_path, model, message):
     with pytest.raises(ValueError, match=message):
         save(model, tmp_path / "m.lpsvdd")

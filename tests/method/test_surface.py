@@ -182,13 +182,15 @@ def test_the_origin_does_not_matter():
 
 
 @pytest.mark.filterwarnings("ignore:.*too few for nu")
-@pytest.mark.parametrize("p", [1.0, 1.2, 2.0, 5.0])
-def test_two_rows_and_equal_rows_have_a_surface(p):
-    two = LpSVDD(p=p, kernel="linear").fit([[0.0], [2.0]])
+@pytest.mark.parametrize("nu", [0.01, 0.1, 0.9])
+@pytest.mark.parametrize("p", [1.0, 1.01, 1.2, 2.0, 5.0])
+def test_two_rows_and_equal_rows_have_a_surface(p, nu):
+    two = LpSVDD(p=p, nu=nu, kernel="linear").fit([[0.0], [2.0]])
     # Without one row the other is the centre: s = 4 and V = 1, so the squared radius is 3.
-    assert two.offset_ == pytest.approx(-3.0, abs=1e-6)
-    same = LpSVDD(p=p).fit(np.ones((12, 2)))
-    assert same.predict([[1.0, 1.0], [2.0, 1.0]]).tolist() == [1, -1]
+    assert nu > 0.5 or two.offset_ == pytest.approx(-3.0, abs=1e-6)
+    for model in (two, LpSVDD(p=p, nu=nu).fit(np.ones((12, 1)))):
+        assert model.status_ == "optimal"
+        assert model.predict([[1.0], [100.0]]).tolist() == [1, -1]
 
 
 def test_all_the_weight_on_one_row_gives_no_infinite_distance():
