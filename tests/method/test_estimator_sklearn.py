@@ -121,6 +121,7 @@ def test_a_radius_below_zero_is_explained_and_can_be_mended():
 def test_far_from_the_origin_linear_scores_keep_their_digits():
     here, there = (LpSVDD(p=3.0, kernel="linear").fit(Z, Y) for Z in (X, X + 1e6))
     assert there.score_samples(X + 1e6) == pytest.approx(here.score_samples(X), rel=1e-6)
+    assert there.offset_ == pytest.approx(here.offset_, rel=1e-6)
     assert here.score_samples(X) == pytest.approx(-((X - here.centre_) ** 2).sum(axis=1))
     assert here.centre_ == pytest.approx(here.dual_coef_ @ X[here.support_], abs=1e-9)
 

@@ -42,15 +42,6 @@ def test_l2_with_full_support_ranks_as_gp_mean(c):
     assert spearmanr(scores(solution.alpha), gp).statistic > 0.999
 
 
-@pytest.mark.parametrize("c", [7.0, 1e4])
-def test_l1_from_cost_one_on_is_the_hard_ball(c):
-    solution, ball = (solve(K, p=1.0, c=cost, tol=1e-11) for cost in (c, 1.0))
-    np.testing.assert_allclose(scores(solution.alpha), scores(ball.alpha), atol=1e-5)
-    assert solution.slack.max() < 1e-6
-    distances = -scores(solution.alpha, cross=K)
-    assert distances.max() == pytest.approx(solution.radius_sq, abs=1e-6)
-
-
 def test_large_p_is_the_hard_ball_with_radius_less_one():
     # sum zeta^p with p -> infinity becomes the constraint zeta <= 1; on 3K there is room for it.
     ball = solve(3.0 * K, p=1.0, c=1.0, tol=1e-11)

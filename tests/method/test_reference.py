@@ -3,7 +3,6 @@
 What a solver answers is judged by its certificate (``outside``), not by the status it claims.
 """
 
-import cvxpy
 import numpy as np
 import pytest
 from outside import GAP, INSTALLED, certified, gap_of
@@ -81,13 +80,14 @@ def test_every_solver_of_the_benchmark_agrees_on_an_easy_problem(solver):
     assert answer.seconds > 0 and answer.solver_seconds > 0 and answer.n_iter > 0
 
 
-@pytest.mark.parametrize("statement, c, p, status", [
-    (solve_dual, 0.05, 1.0, "infeasible"),  # 10 points, box 0.05: sum alpha <= 1/2
-    (solve_primal, 0.05, 1.0, "unbounded"),
-    (solve_dual, 1e-3, 1.001, "overflow"),  # coefficients beyond double precision
+@pytest.mark.parametrize("statement, p, c, solver, status", [
+    (solve_dual, 1.0, 0.05, "CLARABEL", "infeasible"),  # 10 points, box 0.05: sum alpha <= 1/2
+    (solve_primal, 1.0, 0.05, "CLARABEL", "unbounded"),
+    (solve_dual, 1.001, 1e-3, "CLARABEL", "overflow"),  # coefficients beyond double precision
+    (solve_dual, 2.0, 1.0, "NOBODY", "not installed"),
 ])  # fmt: skip
-def test_reference_failure_is_in_the_status_and_carries_no_numbers(statement, c, p, status):
-    answer = statement(*problem(10), p, c)
+def test_reference_failure_is_in_the_status_and_carries_no_numbers(statement, p, c, solver, status):
+    answer = statement(*problem(10), p, c, solver)
     assert answer.status.startswith(status) and not answer.ok
     assert np.isnan(answer.alpha).all() and np.isnan(answer.radius_sq)
 
@@ -98,21 +98,6 @@ def test_reference_point_that_comes_back_is_kept_and_judged_by_its_gap():
     starved = solve_dual(K, y, 1.5, 1.0, max_iter=2)
     assert not starved.ok and starved.message
     assert np.isfinite(starved.alpha).all() and gap_of(starved, K, y, 1.5, 1.0) > GAP
-
-
-@pytest.mark.parametrize("solver, status", [
-    ("NOBODY", "not installed"), ("CLARABEL", "solver_error"),
-])  # fmt: skip
-def test_reference_solver_that_is_not_installed_or_fails_is_said_to_be_so(
-    solver, status, monkeypatch
-):
-    def absent(*arguments, **options):
-        raise cvxpy.error.SolverError("The solver NOBODY is not installed.")
-
-    monkeypatch.setattr(cvxpy.Problem, "solve", absent)
-    failed = solve_dual(*problem(4), 2.0, 1.0, solver)
-    assert failed.status == status and not failed.ok
-    assert "NOBODY" in failed.message and np.isnan(failed.alpha).all()
 
 
 @pytest.mark.parametrize("nu", [0.02, 0.1, 0.3, 0.5, 0.9])
