@@ -120,9 +120,9 @@ WAYS = {
     "path": lambda: [s.status for s in solve_path(K, LABELS, ps=[1.2, 2.0], cs=[0.1])],
     "p = 1": lambda: [solve(K, LABELS, p=1.0, c=0.5).status],
     "scale": lambda: fitted(nu=0.2),
-    "dense": lambda: fitted(C=0.5, contamination=0.1, solver="dense"),
-    "working-set": lambda: fitted(C=0.5, contamination=0.1, solver="working-set"),
-    "landmarks": lambda: fitted(C=0.5, contamination=0.1, solver="landmarks"),
+    "dense": lambda: fitted(C=0.5, solver="dense"),
+    "working-set": lambda: fitted(C=0.5, solver="working-set"),
+    "landmarks": lambda: fitted(C=0.5, contamination=0.1, landmarks=ROWS),
 }
 
 

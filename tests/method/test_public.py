@@ -1,6 +1,9 @@
-"""Names and signatures that programs outside rely on."""
+"""Names and signatures that programs outside rely on, and the examples that show them."""
 
+import doctest
+import importlib
 import inspect
+from pathlib import Path
 
 import pytest
 
@@ -26,6 +29,13 @@ KEYWORDS = {
     lpsvdd.load_model: "path",
     datasets.load: "name",
 }  # fmt: skip
+ROOT = Path(__file__).resolve().parents[2]
+MODULES = [
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    for package in ("lpsvdd", "replication")
+    for path in sorted((ROOT / package).rglob("*.py"))
+    if ">>>" in path.read_text(encoding="utf-8")
+]
 WINE = datasets.load("wine")
 PARTS = [
     (LpSVDD().fit(WINE.X[WINE.y > 0]), "alpha_ dual_coef_ support_ slack_ radius_sq_ offset_ "
@@ -53,3 +63,11 @@ def test_the_exponent_and_the_costs_may_be_given_by_position():
     assert (model.p, model.C, model.C_neg) == (1.5, 0.3, 0.1)
     with pytest.raises(TypeError):
         LpSVDD(1.5, 0.3, 0.1, 0.5)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_examples_of_a_module_run(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # some of them save a file
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    found = doctest.testmod(importlib.import_module(name), optionflags=flags)
+    assert found.attempted > 0 and found.failed == 0
