@@ -11,8 +11,6 @@ from lpsvdd._validation import weighted_quantile
 from lpsvdd.kernels import (
     TAIL,
     half_mean_distance,
-    kernel_diagonal,
-    kernel_matrix,
     rbf_distances,
     resolve_gamma,
     squared_distances,
@@ -35,14 +33,6 @@ def test_width_is_a_share_of_the_mean_distance_of_pairs():
     weighted = half_mean_distance(corners, np.array([1.0, 2.0, 3.0]))
     assert weighted == pytest.approx(half_mean_distance(written_out))
     assert half_mean_distance(corners, np.array([0.2, 0.2, 0.0])) == pytest.approx(1.5)
-
-
-@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
-def test_the_diagonal_is_that_of_the_matrix(kernel):
-    options = {"kernel": kernel, "gamma": 0.7, "degree": 2, "coef0": 0.3}
-    K = kernel_matrix(X, **options)
-    assert kernel_diagonal(X, **options) == pytest.approx(K.diagonal())
-    assert kernel_matrix(X, X, **options) == pytest.approx(K)
 
 
 @given(

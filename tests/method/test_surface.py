@@ -42,26 +42,14 @@ def mean_rate(draw, n: int, seeds: int, **options) -> float:
     return float(np.mean(rates))
 
 
-def distances_without(X, p, cost, gamma, weight=None) -> np.ndarray:
-    """Mean squared distance of each row to the support of the ball without it, by refits."""
-    weight = np.ones(len(X)) if weight is None else weight
-    K = kernel_matrix(X, kernel="rbf", gamma=gamma)
-    found = np.empty(len(X))
-    for i, one_less in enumerate(weight - np.eye(len(X))):
-        ball = LpSVDD(p=p, C=cost, gamma=gamma).fit(X, sample_weight=one_less)
-        found[i] = 2.0 - 2.0 * K[i] @ ball.alpha_
-    return found
-
-
-def both_orders(model, X, weight=None, y=None) -> tuple[np.ndarray, np.ndarray]:
-    """What the module says: first and second order."""
-    weight, y = (np.ones(len(X)) if given is None else given for given in (weight, y))
+def both_orders(model, X, weight=1.0, y=1.0) -> tuple[np.ndarray, ...]:
+    """What the module says: no order, the first, the second."""
     d = -model.score_samples(X)
-    given = {"p": model.p, "y": y, "weight": weight}
     s = d + (y * model.alpha_) @ d
+    given = {"p": model.p, "y": y * np.ones(len(X)), "weight": weight * np.ones(len(X))}
     K = kernel_matrix(X[model.support_], kernel=model.kernel, gamma=model.gamma_)
     first = leave_one_out(s, model.alpha_, **given)
-    return first, leave_one_out(s, model.alpha_, slack=model.slack_, K=K, **given)
+    return s, first, leave_one_out(s, model.alpha_, slack=model.slack_, K=K, **given)
 
 
 @pytest.mark.slow
@@ -100,9 +88,12 @@ def test_the_second_order_is_exact_where_the_support_stays(p, most):
     weight = np.random.default_rng(4).integers(1, most + 1, size=25).astype(float)
     model = LpSVDD(p=p, C=0.5, gamma=3.0).fit(X, sample_weight=weight)
     assert len(model.support_) == len(X)
-    exact = distances_without(X, p, 0.5, 3.0, weight)
-    first, second = both_orders(model, X, weight)
+    own, first, second = both_orders(model, X, weight)
+    K, exact = kernel_matrix(X, gamma=3.0), np.empty(25)
+    for i, one_less in enumerate(weight - np.eye(25)):
+        exact[i] = 2.0 - 2.0 * K[i] @ clone(model).fit(X, sample_weight=one_less).alpha_
     assert np.abs(second - exact).max() < 1e-6
+    np.testing.assert_allclose(first, own / (1.0 - model.alpha_ / weight))
     assert np.abs(first - exact).max() > 1e-3
 
 
@@ -114,9 +105,7 @@ def test_second_order_is_between_the_row_itself_and_the_first_order(kernel, p):
         X = np.random.default_rng(seed).normal(size=(60, 3))
         y = np.repeat([1, -1], [50, 10])
         model = LpSVDD(p=p, gamma=0.1, kernel=kernel).fit(X, y)
-        first, second = both_orders(model, X, y=y)
-        d = -model.score_samples(X)
-        own = d + (y * model.alpha_) @ d
+        own, first, second = both_orders(model, X, y=y)
         slack = 1e-9 * np.abs(first).max()
         assert (own <= second + slack).all() and (second <= first + slack).all()
 
