@@ -212,10 +212,9 @@ def test_kinds_are_what_their_names_say():
         off = np.abs((part - rows.mean(axis=0)) @ axes[2:].T).max()
         flat = kind in ("pc-uniform", "pc-permuted", "extrapolated") or kind.startswith("pc-jit")
         assert (off < 1e-9) == flat, kind
-    near = np.sort(cdist(rows, rows), axis=1)[:, 5]
-    for kind, times in (("jittered-1", 1.0), ("jittered-2", 2.0)):
-        steps = cdist(made[kind], rows).min(axis=1)
-        assert 0.5 * times * near.mean() < 2.0 * steps.mean() <= 2.0 * times * near.max() + 1e-9
+    line = artificial_outliers(np.arange(50.0)[:, None], 2000, random_state=0)
+    for kind in ("jittered", "pc-jittered"):  # five is the way from 0 to its fifth neighbour
+        assert [line[f"{kind}-{k}"].min() for k in (1, 2)] == pytest.approx([-5.0, -10.0])
     assert (cdist(made["extrapolated"], rows).min(axis=1) > 1e-9).mean() > 0.9
 
 
