@@ -58,11 +58,9 @@ def test_every_row_is_compared_by_a_detector_that_did_not_see_it(method, n_folds
 
 
 @pytest.mark.parametrize("method, estimator", [
-    pytest.param("split", FirstColumn(), id="split"),
-    pytest.param("cross", FirstColumn(), id="cross"),
-    pytest.param("split", BALL, id="split, ball"),
-    pytest.param("cross", BALL, id="cross, ball", marks=pytest.mark.slow),
-])  # fmt: skip
+    ("split", FirstColumn()), ("cross", FirstColumn()), ("split", BALL),
+    pytest.param("cross", BALL, marks=pytest.mark.slow),
+], ids=str)  # fmt: skip
 def test_small_p_values_are_as_rare_as_they_claim(method, estimator):
     """P(p <= t) <= t: more than a binomial of that rate allows one time in 10^4 is a failure.
 

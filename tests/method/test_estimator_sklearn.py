@@ -1,7 +1,4 @@
-"""LpSVDD as a scikit-learn citizen: composition, attributes, costs, thresholds, digits.
-
-What holds of every detector is in test_every_detector, what is refused in test_refusals.
-"""
+"""LpSVDD as a scikit-learn citizen: composition, attributes, costs, thresholds, digits."""
 
 import warnings
 

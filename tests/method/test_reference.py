@@ -6,7 +6,6 @@ What a solver answers is judged by its certificate (``outside``), not by the sta
 import numpy as np
 import pytest
 from outside import GAP, INSTALLED, certified, gap_of
-from scipy.stats import rankdata
 from sklearn.svm import OneClassSVM
 
 from lpsvdd import solve
@@ -100,7 +99,7 @@ def test_reference_point_that_comes_back_is_kept_and_judged_by_its_gap():
     assert np.isfinite(starved.alpha).all() and gap_of(starved, K, y, 1.5, 1.0) > GAP
 
 
-@pytest.mark.parametrize("nu", [0.02, 0.1, 0.3, 0.5, 0.9])
+@pytest.mark.parametrize("nu", [0.02, 0.1, 0.3, 0.5])
 def test_p_one_is_the_one_class_svm(nu):
     """On a constant diagonal, SVDD with c = 1/(n nu) and OneClassSVM have the same dual."""
     K, y = problem(60)
@@ -113,10 +112,8 @@ def test_p_one_is_the_one_class_svm(nu):
     # Same ball: the decision functions agree up to the factor between distance and margin.
     d = scores(K, y, ours.alpha) + ours.alpha @ K @ ours.alpha
     margin = 2.0 * c * svm.decision_function(K)
-    if np.any((theirs > 1e-9) & (theirs < c * (1 - 1e-9))):  # otherwise R^2 is not unique
-        assert ours.radius_sq - d == pytest.approx(margin, abs=1e-5)
-    else:
-        assert rankdata(-d) == pytest.approx(rankdata(margin))
+    assert np.any((theirs > 1e-9) & (theirs < c * (1 - 1e-9)))  # so that R^2 is unique
+    assert ours.radius_sq - d == pytest.approx(margin, abs=1e-5)
 
 
 @pytest.mark.parametrize("c", [0.01, 0.2, 1.0, 30.0])

@@ -128,13 +128,9 @@ def test_of_equals_the_widest_kernel_is_taken_and_of_no_number_none():
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("rows", [
-    np.column_stack([X[:40], np.full(40, 5.0)]),
-    np.repeat(X[:10], 4, axis=0),
-    X[:40] * 1e6 + 1e8,
-    np.round(X[:60]),
-    X[:40, :1],
-    X[:12] @ RNG.normal(size=(3, 200)),
-], ids=["constant", "copies", "huge", "whole", "one column", "wide"])  # fmt: skip
+    np.column_stack([X[:40], np.full(40, 5.0)]), np.repeat(X[:10], 4, axis=0), np.round(X[:60]),
+    X[:40] * 1e6 + 1e8, X[:40, :1], X[:12] @ RNG.normal(size=(3, 200)),
+], ids=["constant", "copies", "whole", "huge", "one column", "wide"])  # fmt: skip
 def test_awkward_tables_get_a_sensible_model(rows):
     model = LpSVDDCV(random_state=0).fit(rows)
     assert np.isfinite(model.cv_results_["mean_test_score"]).all()

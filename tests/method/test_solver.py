@@ -1,8 +1,4 @@
-"""``solve`` and ``solve_path``: analytic answers, certified problems, hard problems, kernels.
-
-Agreement with independent solvers is tested in test_reference, identities between methods in
-test_identities, what may be called optimal in test_certificate.
-"""
+"""``solve`` and ``solve_path``: analytic answers, certified problems, hard problems, kernels."""
 
 import math
 
@@ -95,8 +91,6 @@ def both_labels(r):
 
 
 ODD = {
-    "ordinary": lambda r: paper_like(40),
-    "negatives": lambda r: paper_like(40, 20),
     "duplicates": lambda r: (kernel_matrix(np.repeat(r.normal(size=(20, 3)), 5, axis=0)), None),
     "rank two": lambda r: ((X := r.normal(size=(200, 2))) @ X.T, None),
     "rank two, far away": lambda r: ((X := r.normal(size=(200, 2)) + 1e2) @ X.T, None),
