@@ -1,8 +1,13 @@
 """Primal and dual of a fitted ball, written out from the derivation; no line of the solver."""
 
-from __future__ import annotations
-
 import numpy as np
+
+
+def clusters(n: int, d: int = 4, seed: int = 0) -> np.ndarray:
+    """Rows of three clusters, for tests of several solvers."""
+    rng = np.random.default_rng(seed)
+    centres = 2.0 * rng.normal(size=(3, d))
+    return centres[rng.integers(3, size=n)] + rng.normal(size=(n, d))
 
 
 def objective(model, d, y, cost) -> float:

@@ -18,9 +18,11 @@ from lpsvdd.reference import ReferenceSolution
 from lpsvdd.solver import certify
 
 GAP = 1e-6
-WAYS = [("CLARABEL", "soc"), ("CLARABEL", "power"), ("ECOS", "soc"), ("SCS", "power")]
-if sys.version_info >= (3, 13):
-    WAYS.remove(("ECOS", "soc"))  # no wheel, not a requirement there
+INSTALLED = ["CLARABEL", "SCS"]
+WAYS = [("CLARABEL", "soc"), ("CLARABEL", "power"), ("SCS", "power")]
+if sys.version_info < (3, 13):  # later there is no wheel, and it is not a requirement
+    INSTALLED.append("ECOS")
+    WAYS.insert(2, ("ECOS", "soc"))
 
 
 def gap_of(answer: ReferenceSolution, K, y, p: float, c) -> float:

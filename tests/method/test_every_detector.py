@@ -1,11 +1,8 @@
 """One contract of every detector: scikit-learn's checks, files, refits, kernels, odd data."""
 
-from __future__ import annotations
-
 import pickle
 import warnings
 
-import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -35,43 +32,39 @@ BALLS = [
     LpSVDD(p=1.0, nu=0.2, gamma=0.4),
     LpSVDD(p=5.0, C=0.2, gamma=0.4, contamination=0.1),
 ]
+CONFORMAL = ConformalDetector(LpSVDD(C=0.3, gamma=0.3), random_state=0)
+SEARCH = LpSVDDCV(gammas=[0.1, 0.5], random_state=0)
 AROUND_OTHERS = [
     LpSVDD(solver="landmarks", landmarks=8),
     make_pipeline(StandardScaler(), PCA(2), LpSVDD()),
     make_pipeline(SimpleImputer(), StandardScaler(), LpSVDD(C=0.5)),
-    LpSVDDCV(gammas=[0.1, 0.5], random_state=0),
+    SEARCH,
     ConformalDetector(make_pipeline(StandardScaler(), LpSVDD()), random_state=0),
     ConformalDetector(LpSVDDCV(gammas=[0.1], cv=2), method="cross", n_folds=2, random_state=0),
 ]
 
 
-def over(detectors):
-    return pytest.mark.parametrize("detector", [*map(clone, detectors)], ids=lambda d: str(d)[:40])
+def over(detectors, *slow):
+    """Each detector, a clone of its own for every test."""
+    marked = [pytest.param(clone(one), marks=pytest.mark.slow) for one in slow]
+    return pytest.mark.parametrize(
+        "detector", [*map(clone, detectors), *marked], ids=lambda d: str(d)[:40]
+    )
 
 
-SLOW = pytest.mark.slow
-
-
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        LpSVDD(),
-        pytest.param(LpSVDD(p=1.0, nu=0.2), marks=SLOW),
-        pytest.param(LpSVDD(p=1.2, kernel="linear", contamination=0.1), marks=SLOW),
-        pytest.param(LpSVDD(p=5.0, kernel="poly", degree=2, gamma=0.1), marks=SLOW),
-        pytest.param(LpSVDDCV(random_state=0), marks=SLOW),
-        pytest.param(ConformalDetector(LpSVDD(C=1.0, gamma=0.3), random_state=0), marks=SLOW),
-        pytest.param(
-            ConformalDetector(LpSVDD(C=1.0, gamma=0.3), "cross", random_state=0), marks=SLOW
-        ),
-        *[cls() for cls in (KernelMean, GaussianProcessOCC, KernelPCAOCC, KNFST)],
-    ],
-    ids=lambda e: str(e)[:30],
+@over(
+    [LpSVDD(), KernelMean(), GaussianProcessOCC(), KernelPCAOCC(), KNFST()],
+    LpSVDD(p=1.0, nu=0.2),
+    LpSVDD(p=1.2, kernel="linear", contamination=0.1),
+    LpSVDD(p=5.0, kernel="poly", degree=2, gamma=0.1),
+    LpSVDDCV(random_state=0),
+    CONFORMAL,
+    clone(CONFORMAL).set_params(method="cross"),
 )
-def test_passes_every_check_of_scikit_learn(estimator):
+def test_detector_passes_every_check_of_scikit_learn(detector):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the checks fit tiny and odd data
-        results = check_estimator(estimator, on_skip=None)
+        results = check_estimator(detector, on_skip=None)
     applied = [one for one in results if not one["check_name"].startswith("check_array_api")]
     assert len(applied) > 30 and all(one["status"] == "passed" for one in applied)
 
@@ -81,8 +74,7 @@ def test_files_pickles_clones_and_single_rows_give_the_same_scores(detector, tmp
     parameters = str(detector.get_params())
     detector.fit(X)
     scores, verdicts = detector.score_samples(NEW), detector.predict(NEW)
-    joblib.dump(detector, tmp_path / "model.joblib")
-    copies = [joblib.load(tmp_path / "model.joblib"), pickle.loads(pickle.dumps(detector))]
+    copies = [pickle.loads(pickle.dumps(detector))]
     if not type(detector).__module__.startswith("replication."):
         save(detector, tmp_path / "model.lpsvdd")
         copies.append(load_model(tmp_path / "model.lpsvdd"))
@@ -98,8 +90,7 @@ def test_files_pickles_clones_and_single_rows_give_the_same_scores(detector, tmp
     assert str(copy.get_params()) == parameters and not hasattr(copy, "n_features_in_")
 
 
-@over([*BALLS, *BASELINES, LpSVDDCV(gammas=[0.1, 0.5]), ConformalDetector(LpSVDD(), "cross"),
-       LpSVDD(solver="landmarks", landmarks=8), LpSVDD(solver="working-set")])  # fmt: skip
+@over([*BALLS, *BASELINES, SEARCH, CONFORMAL, AROUND_OTHERS[0], LpSVDD(solver="working-set")])
 def test_a_refit_that_fails_leaves_the_old_model(detector):
     detector.fit(X)
     before = dict(vars(detector))
@@ -119,31 +110,30 @@ def test_neither_data_frames_nor_the_order_of_rows_change_a_score(detector):
     np.testing.assert_allclose(named.score_samples(new), scores, rtol=1e-6, atol=1e-6)
     with pytest.raises(ValueError, match="feature names"):
         named.predict(new[["b", "a", "c"]])
-    with pytest.warns(UserWarning, match="feature names"):
-        named.predict(NEW)
 
 
-def test_a_sparse_matrix_is_its_dense_one_and_a_dask_frame_its_computed_one():
-    rows, frame = np.where(X > 0.5, X, 0.0), pd.DataFrame(X, columns=["a", "b", "c"])
+@over([LpSVDD(C=0.3), CONFORMAL])
+def test_a_sparse_matrix_is_its_dense_one(detector):
+    rows = np.where(X > 0.5, X, 0.0)
+    dense = clone(detector).fit(rows).score_samples(rows)
+    found = detector.fit(csr_matrix(rows)).score_samples(csr_matrix(rows))
+    np.testing.assert_allclose(found, dense, atol=1e-6)
+
+
+@over([SEARCH, CONFORMAL])
+def test_a_dask_frame_is_its_computed_one(detector):
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
     lazy = type("DataFrame", (), {"__module__": "dask.dataframe", "compute": lambda self: frame})()
-    for detector in (LpSVDD(C=0.3), ConformalDetector(LpSVDD(C=0.3), random_state=0)):
-        dense = clone(detector).fit(rows).score_samples(rows)
-        sparse = csr_matrix(rows)
-        found = clone(detector).fit(sparse).score_samples(sparse)
-        np.testing.assert_allclose(found, dense, atol=1e-6)
-    for detector in (AROUND_OTHERS[3], ConformalDetector(LpSVDD(C=0.3), random_state=0)):
-        one, two = (clone(detector).fit(given) for given in (lazy, frame))
-        np.testing.assert_allclose(one.score_samples(lazy), two.score_samples(frame), atol=1e-6)
-        assert list(one.feature_names_in_) == ["a", "b", "c"]
+    expected = clone(detector).fit(frame).score_samples(frame)
+    np.testing.assert_allclose(detector.fit(lazy).score_samples(lazy), expected, atol=1e-6)
+    assert list(detector.feature_names_in_) == ["a", "b", "c"]
 
 
+POLY = {"kernel": "poly", "gamma": 0.3, "degree": 2, "coef0": 0.5}
 KERNELS = [
     ({"kernel": "rbf", "gamma": 0.4}, lambda a, b: rbf_kernel(a, b, gamma=0.4)),
     ({"kernel": "linear"}, lambda a, b: a @ b.T),
-    (
-        {"kernel": "poly", "gamma": 0.3, "degree": 2, "coef0": 0.5},
-        lambda a, b: polynomial_kernel(a, b, degree=2, gamma=0.3, coef0=0.5),
-    ),
+    (POLY, lambda a, b: polynomial_kernel(a, b, degree=2, gamma=0.3, coef0=0.5)),
     ({"kernel": lambda a, b: (1.0 + a @ b) ** 2}, lambda a, b: (1.0 + a @ b.T) ** 2),
 ]
 
@@ -190,6 +180,5 @@ def test_odd_rows_and_a_kernel_that_sees_no_difference_give_finite_scores(detect
             fitted = clone(detector).set_params(kernel=kernel).fit(data)
             queries = np.vstack([data, [[5.0, -3.0], [0.0, 0.0]]])
             assert np.isfinite(fitted.score_samples(queries)).all() and np.isfinite(fitted.offset_)
-    assert np.linalg.cond(rbf_kernel(X, gamma=1e-5)) > 1e13
     wide = clone(detector).set_params(gamma=1e-5).fit(X)
     assert np.isfinite(wide.score_samples(np.vstack([X, NEW]))).all()

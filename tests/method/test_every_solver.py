@@ -1,32 +1,19 @@
 """One contract for solver="dense", "working-set" and "landmarks", and what each of them needs."""
 
-from __future__ import annotations
-
-import io
-import re
 import tracemalloc
 import warnings
-from contextlib import redirect_stdout
 
 import numpy as np
 import pytest
-from by_hand import dual_by_hand, objective, unit
+from by_hand import clusters, dual_by_hand, objective, unit
 from sklearn.exceptions import ConvergenceWarning
 
 from lpsvdd import LpSVDD, _training
 from lpsvdd.kernels import kernel_matrix
-from lpsvdd.solver import Gram, Rows, memory
+from lpsvdd.solver import memory
 
 EXPONENTS = (1.0, 1.05, 1.2, 2.0, 5.0, 20.0)
 SOLVERS = ("dense", "working-set", "landmarks")
-
-
-def clusters(n, d=4, seed=0):
-    rng = np.random.default_rng(seed)
-    centres = 2.0 * rng.normal(size=(3, d))
-    return centres[rng.integers(3, size=n)] + rng.normal(size=(n, d))
-
-
 N = 240
 X, NEW = clusters(N), clusters(60, seed=7)
 RNG = np.random.default_rng(1)
@@ -36,10 +23,12 @@ WEIGHTS = RNG.integers(0, 4, size=N).astype(float)
 
 @pytest.fixture
 def _small_sets(monkeypatch):
-    """Sets so small that a few hundred points go the ways of many thousands."""
+    """Sets, blocks and caches so small that a few hundred points go the ways of many thousands."""
     for name in ("AT_ONCE", "SMALLEST_SAMPLE"):
         monkeypatch.setattr(f"lpsvdd.solver.active_set.{name}", 60)
     monkeypatch.setattr("lpsvdd.solver.support_newton.DIRECT", 40)
+    for name in ("BLOCK_VALUES", "MOST_KEPT"):
+        monkeypatch.setattr(memory, name, 10 * N)
 
 
 def laplace(a, b):
@@ -62,7 +51,8 @@ CASES = {
     "linear, negatives": (X, LABELS, None, {"kernel": "linear"}),
     "poly, far from the origin": (X + 20.0, None, None, {"kernel": "poly", "degree": 2}),
     "copies": (np.repeat(X[:80], 3, axis=0), None, None, {}),
-    "callable": (X[:80], None, None, {"kernel": laplace}),
+    "two heaps far apart": (np.vstack([X[:100], X[:100] + 1e6]), None, None, {}),
+    "callable": (X[:50], None, None, {"kernel": laplace, "C": 0.1}),
     "more negatives than targets": (X[:120], np.where(np.arange(120) % 3, -1, 1), None, {"C": 0.1}),
 }
 
@@ -141,47 +131,6 @@ def test_scores_are_distances_where_the_radius_is_far_below_zero(solver, options
     assert model.score_samples(NEW) == pytest.approx(-d, abs=1e-6 * np.abs(d).max())
 
 
-# -- points ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kept", [100_000_000, 10 * N])
-@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
-def test_rows_are_those_of_the_matrix(kernel, kept, monkeypatch):
-    monkeypatch.setattr(memory, "MOST_KEPT", kept)
-    monkeypatch.setattr(
-        "lpsvdd.solver.memory.BLOCK_VALUES", kept
-    )  # few columns are kept: many blocks
-    options = {"kernel": kernel, "gamma": 0.1, "degree": 2}
-    data = X + 5.0
-    rows, whole = Rows(data, **options), Gram.check(kernel_matrix(data, **options))
-    beta = RNG.normal(size=N)
-    beta -= beta.mean()  # sums that vanish: the origin plays no role
-    for sparsely in (beta, np.where(np.arange(N) < 8, beta, 0.0), beta):
-        sparsely = sparsely - sparsely.mean() * (np.arange(N) < 8) * N / 8
-        left, right = sparsely @ rows.times(sparsely), sparsely @ whole.times(sparsely)
-        assert left == pytest.approx(right, rel=1e-9)
-    assert rows.spread == pytest.approx(whole.spread, rel=1e-6)
-    some = np.arange(5, 200, 7)
-    for part in (rows.part(some).K, rows.subset(some).block(slice(None), slice(None))):
-        np.testing.assert_allclose(part, rows.block(some, some), rtol=1e-9)
-    np.testing.assert_allclose(rows.in_single(some), rows.block(some, some), rtol=1e-5, atol=1e-6)
-    exact = kernel_matrix(data, **options)
-    assert rows.norm_sq(WEIGHTS) == pytest.approx(WEIGHTS @ exact @ WEIGHTS, rel=1e-9)
-
-
-def test_rows_about_a_moved_origin_know_the_norm_about_the_kernels():
-    far = Rows(X + 100.0, kernel="linear")
-    centre = WEIGHTS @ (X + 100.0)
-    assert far.offset is not None
-    assert far.norm_sq(WEIGHTS) == pytest.approx(centre @ centre, rel=1e-9)
-
-
-def test_rows_far_apart_keep_their_digits():
-    data = np.vstack([X[:100], X[:100] + 1e6])
-    everything = Rows(data, gamma=0.1).block(slice(None), slice(None))
-    np.testing.assert_allclose(everything, kernel_matrix(data, gamma=0.1), atol=1e-9)
-
-
 @pytest.mark.parametrize("p", [1.0, 1.2, 2.0, 5.0])
 def test_a_working_set_makes_no_matrix_of_all_points(p, monkeypatch):
     n = 2_000
@@ -198,10 +147,7 @@ def test_a_working_set_makes_no_matrix_of_all_points(p, monkeypatch):
     assert model.duality_gap_ <= 1e-4 and len(model.support_) < n // 2
     assert peak < 0.75 * 8 * n * n
     outside = np.maximum(-model.score_samples(data) - model.radius_sq_, 0.0)
-    np.testing.assert_allclose(model.slack_, outside, atol=2e-8)  # of the rows of every block
-
-
-# -- which solver, and what it needs -------------------------------------------------------------
+    np.testing.assert_allclose(model.slack_, outside, atol=1e-7)  # of the rows of every block
 
 
 @pytest.mark.parametrize("n, options, solver", [
@@ -215,20 +161,10 @@ def test_auto_goes_by_the_number_of_samples(n, options, solver):
 
 
 def test_memory_that_is_not_there_is_not_asked_for(monkeypatch):
-    assert memory.available_memory() > 0
     monkeypatch.setattr(memory, "available_memory", lambda: 1_000_000)
     with pytest.raises(MemoryError, match="matrix of 4000 .* needs about .* MB .*working-set"):
         LpSVDD(solver="dense", gamma=0.1).fit(clusters(4_000))
-    assert memory.cache_size(1_000) == 31_250
     fitted = LpSVDD(solver="working-set", C=0.02, gamma=0.1).fit(X)
     monkeypatch.undo()
     expected = LpSVDD(solver="working-set", C=0.02, gamma=0.1).fit(X)
     np.testing.assert_allclose(fitted.score_samples(NEW), expected.score_samples(NEW), atol=1e-6)
-
-
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_verbose_tells_points_steps_and_gap(solver):
-    text = io.StringIO()
-    with redirect_stdout(text):
-        by(solver, X, p=1.2, C=0.02, verbose=1).fit(X)
-    assert re.search(r"\d+ points, \d+ steps, gap \d", text.getvalue())

@@ -1,7 +1,5 @@
 """Bad input is refused by name: one table of calls and of the words that each error must hold."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -10,7 +8,7 @@ from scipy.sparse import csr_matrix
 from sklearn.neighbors import LocalOutlierFactor
 from sklearn.preprocessing import StandardScaler
 
-from lpsvdd import LpSVDD, LpSVDDCV, bounds, solve
+from lpsvdd import LpSVDD, LpSVDDCV, bounds, exponent_sensitivity, solve
 from lpsvdd.bounds import error_bound, rejection_risk, rejection_risk_of, sample_size
 from lpsvdd.conformal import ConformalDetector
 from lpsvdd.explain import explain, nearest_support_vectors
@@ -52,9 +50,17 @@ def call(function, words, *cases, **fixed):
     return [(lambda more=more: function(**fixed | more), words) for more in cases]
 
 
-def reference(words, **change):
-    given = {"K": np.eye(5), "y": None, "p": 2.0, "c": 1.0} | change
-    return [(lambda f=f: f(**given), words) for f in (solve_dual, solve_primal)]
+def named(function, fixed, **wrong):
+    """Rows of the table with one wrong keyword each, and its name in the error."""
+    changes = [(name, value) for name, values in wrong.items() for value in values]
+    return [
+        (lambda name=name, value=value: function(**fixed | {name: value}), rf"\b{name}\b")
+        for name, value in changes
+    ]
+
+
+def fitted(cls, **fixed):
+    return lambda y=None, **options: cls(**fixed | options).fit(X, y)
 
 
 SAMPLES = [
@@ -93,104 +99,76 @@ SAMPLES = [
     (lambda: ConformalDetector(LpSVDDCV()).fit(csr_matrix(X)), "sparse.*sparse_output=False"),
 ]
 PARAMETERS = [
-    *case(LpSVDD, r"\bp\b", *({"p": p} for p in (0.5, np.inf, np.nan, "2"))),
-    *case(LpSVDD, "C must be a positive number or 'scale', got",
-          *({"C": C} for C in (0.0, -1.0, np.inf, np.nan, "big", None, [1.0]))),
-    *case(LpSVDD, r"\bC_neg\b", {"C_neg": 0.0}, y=Y),
-    *case(LpSVDD, r"\bkernel\b", {"kernel": "sigmoid"}),
-    *case(LpSVDD, r"\bgamma\b", {"gamma": -1.0}, {"gamma": "median"}),
-    *case(LpSVDD, r"\bcontamination\b", {"contamination": 0.0}, {"contamination": 0.6}),
-    *case(LpSVDD, r"\btol\b", {"tol": 0.0}),
-    *case(LpSVDD, r"\bmax_iter\b", {"max_iter": 0}),
-    *case(LpSVDD, r"\bnu\b", {"nu": 0.0}, {"p": 1.0, "nu": 1.5}),
-    *case(LpSVDD, "whole number >= 1", MANY | {"landmarks": 0}, MANY | {"landmarks": 2.5}),
-    *case(LpSVDD, "rows of 3 features", MANY | {"landmarks": np.ones((3, 5))}),
-    *case(LpSVDD, "NaN or infinity", MANY | {"landmarks": np.full((3, 3), np.nan)}),
-    *case(LpSVDD, "is only for solver='landmarks'", MANY | {"solver": "dense"}),
-    *case(LpSVDD, "solver must be one of", {"solver": "magic"}),
+    *named(fitted(LpSVDD), {}, p=[0.5, np.inf, np.nan, "2"], kernel=["sigmoid"],
+           gamma=[-1.0, "median"], contamination=[0.0, 0.6], tol=[0.0], max_iter=[0], nu=[0.0, 1.5],
+           surface=["sphere"], solver=["magic"], C=[0.0, -1.0, np.inf, "big", None, [1.0]]),
+    *named(fitted(LpSVDD), {"y": Y}, C_neg=[0.0]),
+    *named(fitted(LpSVDD, **MANY), {}, landmarks=[0, 2.5, np.ones((3, 5)), np.full((3, 3), np.nan)],
+           kernel=["precomputed"], solver=["dense"]),
+    *case(LpSVDD, "C must be a positive number or 'scale', got", {"C": np.nan}),
     *case(LpSVDD, "positive semidefinite", {"solver": "working-set", "kernel": negated}),
-    *case(LpSVDD, "needs samples, not a kernel", {"solver": "landmarks", "kernel": "precomputed"}),
     *case(LpSVDD, "leave", MANY | {"kernel": "linear", "landmarks": np.ones((3, 3))}),
-    *case(LpSVDD, "surface must be one of", {"surface": "sphere"}),
-    *case(LpSVDDCV, r"\bcriterion\b", {"criterion": "best"}),
+    *named(fitted(LpSVDDCV), {}, criterion=["best"], p=[0.5, []], cv=[1], max_samples=[2, 0.5],
+           trim=[0.5, -0.1, "a"]),
     *case(LpSVDDCV, r"\bgammas?\b", {"gammas": "wide"}, {"gammas": []}, {"gammas": [-1.0]}),
     *case(LpSVDDCV, r"\bnus?\b", {"nus": [0.0]}, {"nus": "some"}),
-    *case(LpSVDDCV, r"\bp\b", {"p": 0.5}, {"p": []}),
-    *case(LpSVDDCV, r"\bcv\b", {"cv": 1}),
-    *case(LpSVDDCV, r"\bmax_samples\b", {"max_samples": 2}, {"max_samples": 0.5}),
-    *call(
-        lambda **more: ConformalDetector(**{"estimator": LpSVDD()} | more).fit(X),
-        "must|needs",
-        {"method": "jackknife"}, {"calibration_share": 1.0}, {"level": 0.0}, {"n_folds": 1},
-        {"estimator": StandardScaler()}, {"estimator": LocalOutlierFactor()},
-    ),
+    *named(fitted(ConformalDetector, estimator=LpSVDD()), {}, method=["jackknife"], level=[0.0],
+           calibration_share=[1.0], n_folds=[1], estimator=[StandardScaler()]),
+    (fit(ConformalDetector, estimator=LocalOutlierFactor()), "needs novelty=True"),
     (lambda: ConformalDetector(LpSVDD()).fit(X[:1]), "n_samples = 1"),
     (lambda: ConformalDetector(LpSVDD()).p_values(X), "not fitted"),
-    *call(ConformalDetector(LpSVDD(), random_state=0).fit(X).select, "fdr",
-          {"fdr": 0.0}, {"fdr": 1.0}, {"fdr": "a"}, {"fdr": True}, X=X),
-    *case(GaussianProcessOCC, "must", {"criterion": "median"}, {"noise": 0.0}),
-    *case(KernelPCAOCC, "must", *({"n_components": q} for q in (-1, 1.5, True, None))),
-    *case(KNFST, "must", {"variant": "D"}),
-    *call(FITTED.rethreshold, "quantile", {}, {"quantile": 0.1, "false_alarm_rate": 0.1},
-          {"quantile": 1.0}, X=X),
-    *call(FITTED.rethreshold, "false_alarm_rate", {"false_alarm_rate": -0.1}, X=X),
+    *named(ConformalDetector(LpSVDD(), random_state=0).fit(X).select, {"X": X},
+           fdr=[0.0, 1.0, "a", True]),
+    *named(fitted(GaussianProcessOCC), {}, criterion=["median"], noise=[0.0]),
+    *named(fitted(KernelPCAOCC), {}, n_components=[-1, 1.5, True, None]),
+    *named(fitted(KNFST), {}, variant=["D"]),
+    *named(FITTED.rethreshold, {"X": X}, quantile=[None, 1.0], false_alarm_rate=[-0.1]),
+    *call(FITTED.rethreshold, "quantile", {"quantile": 0.1, "false_alarm_rate": 0.1}, X=X),
 ]  # fmt: skip
 FUNCTIONS = [
-    *call(error_bound, "margin", *({"margin": v} for v in (0.0, -1.0, [], math.nan)), **BALL),
+    *named(error_bound, BALL, margin=[0.0, -1.0, [], math.nan], delta=[0.0, 1.0],
+           p=[0.99, math.inf], slack=[[0.0] * 3, [-0.1, 0, 0, 0]], B=[0.0], B_kappa=[0.5],
+           K=[np.ones((4, 3)), np.ones((2, 2, 2)), -np.eye(4), np.zeros((0, 0))], form=["best"],
+           radius_sq=[math.nan]),
     *call(error_bound, "twice", {"margin": [0.5, 0.5]}, **BALL),
-    *call(error_bound, "delta", {"delta": 0.0}, {"delta": 1.0}, **BALL),
-    *call(error_bound, "p must", {"p": 0.99}, {"p": math.inf}, **BALL),
-    *call(error_bound, "square", {"K": np.ones((4, 3))}, {"K": np.ones((2, 2, 2))}, **BALL),
-    *call(error_bound, "diagonal", {"K": -np.eye(4)}, **BALL),
-    *call(error_bound, "at least one", {"K": np.zeros((0, 0))}, **BALL),
-    *call(error_bound, "slack", {"slack": [0.0] * 3}, {"slack": [-0.1, 0, 0, 0]}, **BALL),
-    *call(error_bound, "B must", {"B": 0.0}, **BALL),
-    *call(error_bound, "B_kappa", {"B_kappa": 0.5}, **BALL),
-    *call(error_bound, "form", {"form": "best"}, **BALL),
-    *call(error_bound, "radius_sq", {"radius_sq": math.nan}, **BALL),
     *call(error_bound, "norm", {"negatives": True}, {"B": 1.0, "norm": 2.0}, **BALL),
-    (lambda: sample_size(0.5, 1, 0.05), "p must"),
-    (lambda: sample_size(2, 0, 0.05), "margin"),
-    (lambda: sample_size(2, 1, 1.5), "delta"),
-    (lambda: sample_size(2, 1, 0.05, 0), "target"),
-    (lambda: sample_size(2, 1, 0.05, empirical=-1), "empirical"),
-    (lambda: sample_size(2, 1, 0.05, form="x"), "form"),
-    (lambda: bounds.rademacher(np.ones((2, 3)), 1.0), "square"),
+    *named(sample_size, {"p": 2, "margin": 1, "delta": 0.05}, p=[0.5], margin=[0], delta=[1.5],
+           target=[0], empirical=[-1], form=["x"]),
+    *named(bounds.rademacher, {"K": np.eye(3)}, n_draws=[0], K=[np.ones((2, 3))]),
     (lambda: bounds.rademacher(np.ones(3)), "rademacher needs the square kernel matrix"),
-    (lambda: bounds.rademacher(np.eye(3), 1.0, n_draws=0), "n_draws"),
-    (lambda: bounds.trace_bound(np.eye(3), -1.0), "B must"),
-    (lambda: bounds.margin_loss(0.5, p=2, margin=0), "margin"),
-    (lambda: bounds.stratum(-1.0, 1.0), "norm"),
-    (lambda: bounds.bound_of(FITTED, margin=1.0, event="x"), "event"),
+    *named(bounds.trace_bound, {"K": np.eye(3)}, B=[-1.0]),
+    *named(bounds.margin_loss, {"t": 0.5, "p": 2}, margin=[0]),
+    *named(bounds.stratum, {"B_kappa": 1.0}, norm=[-1.0]),
+    *named(bounds.bound_of, {"model": FITTED, "margin": 1.0}, event=["x"]),
     (lambda: bounds.bound_of(FITTED, margin=1.0, event="error", form="paper"), "corollary"),
-    (lambda: rejection_risk(-1, 10), "k must be an integer >= 0"),
-    (lambda: rejection_risk(2.5, 10), "k must be an integer"),
-    (lambda: rejection_risk(0, 0), "n must be an integer >= 1"),
-    (lambda: rejection_risk(11, 10), "k must not exceed n"),
-    (lambda: rejection_risk(1, 10, 0.0), "beta must lie"),
-    (lambda: rejection_risk(1, 10, 1.0), "beta must lie"),
-    (lambda: rejection_risk(1, 10, sides="left"), "sides must be one of both, upper, lower"),
-    (lambda: rejection_risk_of(FITTED, counted=np.ones(11, bool)), "counted must be 12 booleans"),
-    (lambda: rejection_risk_of(FITTED, counted=np.ones(12, int)), "counted must be 12 booleans"),
+    *named(rejection_risk, {"k": 1, "n": 10}, k=[-1, 2.5, 11], n=[0], beta=[0.0, 1.0],
+           sides=["left"]),
+    *named(rejection_risk_of, {"model": FITTED}, counted=[np.ones(11, bool), np.ones(12, int)]),
     (lambda: rejection_risk_of(FITTED, counted=np.zeros(12, bool)), "no positive training point"),
     (lambda: MOVED.rejection_risk(), "moved the threshold"),
     (lambda: bounds.cost_for_rate(LpSVDD(gamma=0.3), X, 0.001), "no cost guarantees a rejection"),
     (lambda: bounds.cost_for_rate(LpSVDD(gamma=0.3), X, 1.5), "rate must lie"),
+    *call(exponent_sensitivity, "two exponents", {"ps": (1.0,)}, {"ps": 2.0}, X=X),
+    *call(exponent_sensitivity, "p must|nu must", {"ps": (0.5, 2.0)}, {"nu": 0.0}, X=X),
+    (lambda: exponent_sensitivity(X[:9]), "minimum of 10"),
+    (lambda: exponent_sensitivity(HOLE), "NaN"),
     (lambda: density(k=3), "X or distances"),
-    *call(density, "k must", {"k": 0}, {"k": 2.5}, X=X),
+    *named(density, {"X": X}, k=[0, 2.5]),
     *call(position, "must|samples|square", {"variant": "none"}, {"K": K[:5]}, {"y": np.ones(3)},
           K=K),
     *call(global_local, "must", {"lam": 1.5}, {"k": 0}, K=K),
     (lambda: sample_weights("fame", K), "weighting must be one of"),
-    (lambda: explain(LpSVDD(kernel=lambda a, b: float(a @ b)).fit(X), X), "kernel must be rbf"),
-    (lambda: explain(LINEAR, K), "kernel must be rbf, linear or poly"),
+    *call(explain, "kernel must be rbf, linear or poly", {"model": LINEAR, "X": K},
+          {"model": LpSVDD(kernel=lambda a, b: float(a @ b)).fit(X)}, X=X),
     (lambda: explain(LpSVDD(kernel="poly").fit(X).set_params(degree=2.5), X), "a whole degree"),
-    *[(lambda m=m: explain(m, X), "a fitted LpSVDD is needed")
-      for m in (KernelMean().fit(X), LpSVDD())],
+    *call(explain, "a fitted LpSVDD is needed", {"model": KernelMean().fit(X)},
+          {"model": LpSVDD()}, X=X),
     (lambda: nearest_support_vectors(LINEAR, X), "needs rows"),
-    *call(solve, "must", {"p": "2"}, {"p": np.nan}, {"c": np.inf},
-          {"c": [1.0, 2.0]}, {"tol": 0.0}, {"max_iter": 0}, {"y": np.ones(9)}, K=np.eye(3), p=2.0,
-          c=1.0),
+    (lambda: nearest_support_vectors(LpSVDD(C=0.5, **MANY).fit(X), X), "does not keep them"),
+    (lambda: explain(ConformalDetector(LpSVDD(), "cross", random_state=0).fit(X), X),
+     "holds 5 detectors; take one of them"),
+    *named(solve, {"K": np.eye(3), "p": 2.0, "c": 1.0}, p=["2", np.nan], c=[np.inf, [1.0, 2.0]],
+           tol=[0.0], max_iter=[0], y=[np.ones(9)]),
     *[(lambda K=K: solve(K, p=2.0, c=1.0), words) for K, words in (
         (np.ones((2, 3)), "square"), (np.ones(3), "square"), (np.empty((0, 0)), "non-empty"),
         (np.full((2, 2), np.nan), "NaN"), (np.array([[1.0, 0.5], [0.1, 1.0]]), "symmetric"),
@@ -199,17 +177,11 @@ FUNCTIONS = [
     )],
     *[(lambda a=a: certify(np.eye(3), p=1.2, c=1.0, alpha=a), "alpha must be 3 finite")
       for a in (np.full(3, np.nan), np.ones(2))],
-    *reference(r"\bK\b", K=np.ones((3, 2))),
-    *reference(r"\bK\b", K=np.array([[1.0, 0.5], [0.1, 1.0]])),
-    *reference("eigenvalue", K=INDEFINITE),
-    *reference(r"\bK\b", K=np.full((2, 2), np.nan)),
-    *reference(r"\by\b", y=np.zeros(5)),
-    *reference(r"\by\b", y=-np.ones(5)),
-    *reference(r"\bp\b", p=0.5),
-    *reference(r"\bp\b", p=np.inf),
-    *reference(r"\bc\b", c=0.0),
-    *reference(r"\bc\b", c=np.ones(3)),
-    (lambda: solve_dual(np.eye(5), None, 2.0, 1.0, cones="exp"), "cones"),
+    *[row for statement in (solve_dual, solve_primal) for row in named(
+        statement, {"K": np.eye(5), "y": None, "p": 2.0, "c": 1.0}, y=[np.zeros(5), -np.ones(5)],
+        p=[0.5, np.inf], c=[0.0, np.ones(3)], cones=["exp"],
+        K=[np.ones((3, 2)), np.array([[1.0, 0.5], [0.1, 1.0]]), INDEFINITE],
+    )],
 ]  # fmt: skip
 
 
