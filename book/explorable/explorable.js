@@ -238,7 +238,7 @@
       if (step === "exponent") {
         const { ghost } = this, aside = model.reached ? "" : " Too many points are on the surface of this ball for so small a share, so the line is drawn a little outside it.";
         lpsvdd.showTilt(figure.querySelector(".panel.tilt"), { model, ghost, hard: this.family?.all[0] ?? model });
-        read("ghost", ghost ? `Its share outside is ${Math.round(100 * ghost.share)} %. The two centres are ${(100 * ghost.apart).toFixed(1)} % of the distance from the kernel mean to the hard ball apart. Over the plane the two scores have a rank correlation of ${this.alike().toFixed(3)}, where 1 means the same order.${aside}` : "Looking for it …");
+        read("ghost", ghost ? `Its own share outside is ${Math.round(100 * ghost.share)} %. The two centres are ${(100 * ghost.apart).toFixed(1)} % of the distance from the kernel mean to the hard ball apart. Over the plane the two scores have a rank correlation of ${this.alike().toFixed(3)}, where 1 means the same order.${aside}` : "Looking for it …");
       }
       if (isGrid) {
         const { families, hard } = this.judged ?? {}, { best } = this;
