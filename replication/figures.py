@@ -290,7 +290,7 @@ def dumbbell_figure(
         if band is not None:
             ax.axvspan(*band, color="#dddddd", lw=0, zorder=0)
             ax.annotate(
-                "not significantly worse than the best", (band[1], -1.3), xytext=(-4, 2),
+                "no significant difference", (band[1], -1.3), xytext=(-4, 2),
                 textcoords="offset points", ha="right", va="bottom", fontsize=9,
             )  # fmt: skip
             ax.set_ylim(-1.3, len(table) - 0.3)
