@@ -147,7 +147,7 @@ def interval_figure(
     """Draw means with intervals (columns mean, low, high), first line on top; one table or several.
 
     A column "printed" becomes open marks with their key; ``margin`` shades what does not matter,
-    ``band`` what is not told from the first.
+    ``band`` a band without significant differences.
     """
     shade = (-MARGIN, MARGIN) if margin else band
     parts = {"": tables} if isinstance(tables, pd.DataFrame) else tables
@@ -165,7 +165,7 @@ def interval_figure(
             if band is not None:
                 ax.set_ylim(bottom=-1.3)
                 words = {"ha": "right", "va": "bottom", "fontsize": 9}
-                ax.text(band[1], -1.25, "not told from the first ", **words)
+                ax.text(band[1], -1.25, "no significant difference ", **words)
             if zero:
                 ax.axvline(0, color=ZERO, lw=0.8, zorder=1)
             ax.hlines(place, table["low"], table["high"], color=colours, lw=1.6, zorder=2)
@@ -226,7 +226,7 @@ def dumbbell_figure(
 ) -> Draw:
     """Draw the columns ``printed`` (open) and ``here`` (filled), joined, first on top.
 
-    Methods in the band are not told apart.
+    Methods in the band do not differ significantly from the first.
     """
     both = table[["printed", "here"]]
     ends = table.assign(mean=table["here"], low=both.min(axis=1), high=both.max(axis=1))

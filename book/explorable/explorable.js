@@ -236,14 +236,14 @@
       this.say(model);
       const read = (name, text) => { figure.querySelector(`[data-reading=${name}]`).textContent = minus(text); };
       if (step === "exponent") {
-        const { ghost } = this, crowd = model.reached ? "" : " Too many points touch this ball for so small a share: the line is drawn a little outside it.";
+        const { ghost } = this, aside = model.reached ? "" : " Too many points are on the surface of this ball for so small a share, so the line is drawn a little outside it.";
         lpsvdd.showTilt(figure.querySelector(".panel.tilt"), { model, ghost, hard: this.family?.all[0] ?? model });
-        read("ghost", ghost ? `Its share outside is ${Math.round(100 * ghost.share)} %, its centre ${(100 * ghost.apart).toFixed(1)} % of the way between the two ends apart, and the two scores rank the plane alike to ${this.alike().toFixed(3)} (rank correlation; 1 is the same order).${crowd}` : "Looking for it …");
+        read("ghost", ghost ? `Its own share outside is ${Math.round(100 * ghost.share)} %. The two centres are ${(100 * ghost.apart).toFixed(1)} % of the distance from the kernel mean to the hard ball apart. Over the plane the two scores have a rank correlation of ${this.alike().toFixed(3)}, where 1 means the same order.${aside}` : "Looking for it …");
       }
       if (isGrid) {
         const { families, hard } = this.judged ?? {}, { best } = this;
         if (best) lpsvdd.showCells(figure.querySelector(".panel.cells"), { families, hard, best, shown: model });
-        read("scores", best ? `ℓ1 ${best.one.test.toFixed(1)}, ℓp ${best.lp.test.toFixed(1)}, ℓp minus ℓ1 ${signed(best.lp.test - best.one.test)} (AUC).` : "Solving every cell …");
+        read("scores", best ? `The AUC of ℓ1 is ${best.one.test.toFixed(1)}, that of ℓp is ${best.lp.test.toFixed(1)}; the lead of ℓp is ${signed(best.lp.test - best.one.test)} points.` : "Solving every cell …");
         figure.querySelector(".panel.cells").setAttribute("aria-label", "AUC of every cell between kernel mean and hard ball; the chosen ones have a ring.");
       }
     }
@@ -277,11 +277,11 @@
     say({ n, inside, surface, outside, caught, alpha, labels, converged, gap, radiusSq }) {
       const among = labels ? labels.filter((label) => label < 0).length : 0, weights = labels ? [...alpha].filter((a, i) => labels[i] < 0 && a > 1e-6).length : 0;
       const outliers = among ? ` ${among} labelled outliers: ${caught} inside, ${weights} with weight.` : "";
-      const isEmpty = radiusSq <= 0 ? " R² is not positive: nothing is inside, and only the order of the scores counts." : "";
+      const isEmpty = radiusSq <= 0 ? " R² is not positive, so nothing is inside, and only the order of the scores has a meaning." : "";
       const { nine, state } = this, counts = nine ? `Nine balls at the cost c = ${state.c} and the width × ${fraction(state.width)}. Tap one to see it alone. ` : `${n - among} points: ${inside} inside, ${surface} on the boundary, ${outside} outside.${outliers}${isEmpty} `;
       if (nine) [converged, gap] = [nine.every(({ model }) => model.converged), Math.max(...nine.map(({ model }) => model.gap))];
       this.summary.replaceChildren(counts);
-      make("span", { className: "certificate", textContent: converged ? `Certified: the best ball there is costs at most ${power(gap)} less.` : "Not certified." , title: "Relative duality gap: price of this ball less a lower bound for every ball, divided by one plus the price." }, this.summary);
+      make("span", { className: "certificate", textContent: converged ? `Certified: no ball is cheaper by more than ${power(gap)}.` : "Not certified." , title: "Relative duality gap: the objective of this ball minus a lower bound for every ball, divided by one plus the objective." }, this.summary);
     }
   }
 

@@ -1,4 +1,4 @@
-// The plane of the explorable: points, the boundary of the ball, its ghost, bands, and what hands and keys do to
+// The plane of the explorable: points, the boundary of the ball, its ghost, bands, and what mouse, touch and keys do to
 // the points. The circles are kept while they move: a touch that loses its circle loses its drag.
 (() => {
   "use strict";
@@ -194,7 +194,7 @@
       this.levels.setAttribute("d", values.length ? [1, 2, 3, 4, 5].map((k) => contour(values, least + k / 6 * span, this.columns)).join("") : "");
     }
 
-    // Without a kernel the centre is a point of the plane, and a slack a band from the point to the circle.
+    // Without a kernel the centre is a point of the plane, and a slack is a line from the point to the circle.
     showBall(model) {
       this.bands.setAttribute("d", "");
       this.centre.setAttribute("d", "");

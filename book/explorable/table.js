@@ -123,11 +123,11 @@
       this.message.classList.remove("error");
       this.message.textContent = minus(`${this.name}: ${n} rows, ${this.names.length} columns` +
         (points.length < n ? `, fitted on ${points.length} of the rows` : "") + (this.leftOut.length ? `; left out: ${this.leftOut.join(", ")}` : "") +
-        `. The threshold is ${threshold.toFixed(3)}: about ${percent} % of new rows of this kind score lower. Of these rows ${rejected === 1 ? "one does" : `${rejected || "none"} do`}; the ball has seen them, so they look better than new ones. ` +
+        `. The threshold is ${threshold.toFixed(3)}: about ${percent} % of new rows of this kind score lower. Of these rows ${rejected === 1 ? "one does" : `${rejected || "none"} do`}; the ball was fitted to them, so they score higher than new ones. ` +
         `In the plane: ${axes.map((j) => this.names[j]).join(" and ")}.`);
       this.output.replaceChildren();
       const table = make("table", { className: "numbers" }, this.output), line = (name, cells) => { const row = make("tr", {}, table); cells.forEach((text) => make(name, { textContent: text }, row)); };
-      line("th", ["line", "score", "columns that take most from it (value, contribution)"]);
+      line("th", ["line", "score", "columns that lower it most (value, contribution)"]);
       order.forEach((i, k) => {
         const best = [...reasons[k].keys()].sort((x, y) => reasons[k][x] - reasons[k][y]).slice(0, 3);
         line("td", [`${this.lines[i]}`, minus(`${scores[i].toFixed(3)}${scores[i] < threshold ? " rejected" : ""}`),
