@@ -30,6 +30,14 @@ def tuning_gains(rows: pd.DataFrame, width: str, cost: str = "exact") -> pd.Data
     return pd.DataFrame({name: by_draw(rows, width, name, cost).mean(axis=1) for name in GAINS})
 
 
+def gain_table(rows: pd.DataFrame, cost: str = "exact") -> pd.DataFrame:
+    """Return every gain as a difference with its interval, one line a width."""
+    return pd.DataFrame({
+        name: {k: compare_over_sets(one) for k, one in tuning_gains(rows, w, cost).items()}
+        for w, name in WIDTHS.items()
+    }).T.rename_axis("width")  # fmt: skip
+
+
 def level(rows: pd.DataFrame, width: str, value: str, cost: str = "exact") -> pd.Series:
     """Return a stored value at a width, a mean over the draws."""
     at = rows[(rows["width"] == width) & (rows["cost"] == cost)]
@@ -96,6 +104,23 @@ def secondary(rows: pd.DataFrame) -> pd.DataFrame:
         name: {"difference": compare_over_sets(off), "p": p, "corrected": corrected[name]}
         for name, (off, p) in lines.items()
     }).T  # fmt: skip
+
+
+def gain_predictions(rows: pd.DataFrame) -> pd.DataFrame:
+    """Compare the mean gains with the ranges that the plan predicted."""
+    wanted = {
+        ("share", "chosen"): (0.7, 1.6), ("share", "rule"): (1.0, 2.0),
+        ("share", "scale"): (2.4, 4.0),
+        ("p after share", "chosen"): (-0.05, 0.25), ("p after share", "rule"): (0.0, 0.4),
+        ("p after share", "scale"): (0.1, 0.9),
+        ("p", "chosen"): (-0.1, 0.3), ("p", "rule"): (-0.1, 0.3), ("p", "scale"): (0.6, 1.3),
+    }  # fmt: skip
+    lines = {}
+    for (gain, width), (low, high) in wanted.items():
+        mean = tuning_gains(rows, width)[gain].mean()
+        line = {"low": low, "high": high, "found": mean, "met": low <= mean <= high}
+        lines[gain, WIDTHS[width]] = line
+    return pd.DataFrame(lines).T.rename_axis(["gain", "width"])
 
 
 def cost_difference(rows: pd.DataFrame, width: str, gain: str) -> pd.Series:

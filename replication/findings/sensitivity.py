@@ -110,3 +110,22 @@ def differs_warns(table: pd.DataFrame) -> bool | None:
     if differs["tables"] < JUDGED_DIFFERS:
         return None
     return bool(differs["value"] >= WARNS and differs["low"] >= WARNS_LOW)
+
+
+def band_table(rows: pd.DataFrame, chosen: Design, family: int) -> pd.DataFrame:
+    """Return tables, per cent above half a point and whether the rule is met, by width and band.
+
+    The intervals at "scale", which is secondary, are widened for a family of that many statements.
+    """
+    parts = {}
+    for width, name in {"rule": "default", "chosen": "chosen", "scale": '"scale"'}.items():
+        level = 1 - 0.05 / family if width == "scale" else 0.95
+        one = judged(rows, chosen, width, level=level)
+        met = {"same": same_is_safe(one), "differs": differs_warns(one)}
+        share = (100 * one[["value", "low", "high"]]).set_axis(
+            ["above half a point, %", "from", "to"], axis=1
+        )
+        parts[name] = share.assign(
+            tables=one["tables"], met=[met.get(band, "") for band in one.index]
+        )
+    return pd.concat(parts, names=["width"])

@@ -75,7 +75,7 @@ def curve_table(rows: pd.DataFrame) -> pd.DataFrame:
 def one_curve(rows: pd.DataFrame) -> Numbers:
     """Count which exponents rank as p = 2 does at equal tilt, and where the paper's cells lie.
 
-    ``span``: AUC between the best and the worst point of the way at p = 2, mean over sets.
+    ``span``: AUC between the best and the worst point of the path of p = 2, mean over sets.
     """
     table = curve_table(rows)
     two = rows[((rows["kind"] == "matched") & (rows["p"] == 2.0)) | (rows["kind"] == "end")]
@@ -99,7 +99,7 @@ def one_curve(rows: pd.DataFrame) -> Numbers:
 
 
 def draw_curves(rows: pd.DataFrame, shown: tuple[str, ...] = SHOWN) -> Draw:
-    """AUC on the way from the kernel mean to the hard ball, all p; the paper's cells as marks."""
+    """Draw the AUC from the kernel mean to the hard ball for all p, and mark the paper's cells."""
     rows = rows.assign(way=way_to_hard_ball(rows))
     names = [name for name in shown if name in set(rows["dataset"])] or sorted(
         set(rows["dataset"])
@@ -121,7 +121,7 @@ def draw_curves(rows: pd.DataFrame, shown: tuple[str, ...] = SHOWN) -> Draw:
             ax.set_axis_off()
         for ax in axes[-1]:
             ax.set_xticks([0, 0.5, 1], ["mean", "", "hard"])
-        figure.supxlabel("√ tilt, share of the way", fontsize=9)
+        figure.supxlabel("√ tilt, share of the path", fontsize=9)
         figure.supylabel("AUC, %", fontsize=9)
         handles, labels = axes[0, 0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside upper center", ncols=2 if narrow else 4)
