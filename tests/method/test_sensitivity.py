@@ -26,9 +26,10 @@ def test_ball_with_share_of_wide_kernel_leaves_that_share_outside(rows, p):
         assert ball.converged and abs(outside - nu * 80) <= 1
 
 
-def test_ball_with_share_of_narrow_kernel_is_nearly_hard(rows):
+def test_ball_with_share_of_narrow_kernel_is_nearly_hard_with_more_outside(rows):
     points = Gram.check(kernel_matrix(rows, gamma=50.0))
     found = sensitivity.ball_with_share(points, 2.0, 0.05)
+    assert (found.distances > found.radius_sq).mean() > 0.5
     hard = lpsvdd.solve(points, p=2.0, c=1e6)
     assert (found.alpha > 0).mean() > 0.5
     assert np.abs(found.centre - hard.centre).max() < 1e-3
@@ -53,8 +54,19 @@ def test_correlation_of_wide_kernel_is_below_that_of_many_columns(rows):
 def test_band_has_its_limits_and_only_for_judged_exponents(rows):
     limits = {0.999: "same", 0.9989: "unclear", 0.95: "unclear", 0.9499: "differs"}
     assert {r: sensitivity._band(r) for r in limits} == limits
+    assert sensitivity._band(1.0, wide=True) == "unclear"
     more = np.vstack([rows, rows + 0.1])
+    assert lpsvdd.exponent_sensitivity(more).band is not None
     assert lpsvdd.exponent_sensitivity(more, (1.0, 5.0)).band is None
+    assert lpsvdd.exponent_sensitivity(more, nu=0.2).band is None
+
+
+def test_wide_kernel_is_never_called_same():
+    many = np.random.default_rng(1).normal(size=(100, 200))
+    gamma = lpsvdd.kernels.resolve_gamma("scale", many)
+    for wide in ("scale", gamma, 0.5 * gamma):
+        found = lpsvdd.exponent_sensitivity(many, gamma=wide)
+        assert found.correlation >= sensitivity.SAME_FROM and found.band == "unclear"
 
 
 def test_rows_beyond_the_most_are_drawn_at_random(rows, monkeypatch):
@@ -79,6 +91,7 @@ def test_rank_correlation_of_constant_scores_is_one_or_missing():
         ({"ps": 2.0}, "two exponents"),
         ({"ps": (0.5, 2.0)}, "p must be"),
         ({"nu": 0.0}, "nu must be"),
+        ({"ps": (1.0, 1000.0)}, "p=1000 is too large"),
     ],
 )
 def test_wrong_parameter_is_refused_with_what_is_allowed(rows, given, said):
