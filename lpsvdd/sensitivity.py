@@ -78,10 +78,11 @@ def exponent_sensitivity(
     to 75 %). At ``gamma="scale"`` a correlation of 0.999 is not safe: 3 of 77 (0.8 to 11.0 %).
 
     The result is about the ranking, not the threshold, and about hard balls. At the two narrower
-    widths no cost leaves a tenth outside at p = 2: its ball leaves 41 and 66 % (medians), each by a
-    small slack, and is nearly the hard ball, which is the same for every p. Softer balls of p = 1
-    and 2 may rank differently: of the tables in "same" 25 and 12 % differ by more than half a point
-    at ``nu=0.3``, 59 and 46 % at the default cost of `LpSVDD`.
+    widths hardly any table has a cost that leaves a tenth outside at p = 2 (0 and 1 of 301): the
+    ball leaves 42 and 65 % (medians), each by a small slack, and is nearly the hard ball, which is
+    the same for every p. Softer balls of p = 1 and 2 may rank differently: of the tables in "same"
+    25 and 12 % differ by more than half a point at a share of 0.3, 58 and 45 % at the default cost
+    of `LpSVDD`.
 
     Examples
     --------
