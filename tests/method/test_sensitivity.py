@@ -24,6 +24,7 @@ def test_ball_with_share_of_wide_kernel_leaves_that_share_outside(p):
 def test_ball_with_share_of_narrow_kernel_is_nearly_hard():
     points = Gram.check(kernel_matrix(ROWS, gamma=50.0))
     found = sensitivity.ball_with_share(points, 2.0, 0.05)
+    assert (found.distances > found.radius_sq).mean() > 0.5
     hard = lpsvdd.solve(points, p=2.0, c=1e6)
     assert (found.alpha > 0).mean() > 0.5
     assert np.abs(found.centre - hard.centre).max() < 1e-3
@@ -46,6 +47,18 @@ def test_band_is_given_for_judged_numbers_of_rows_and_exponents_only():
     assert exponent_sensitivity(ROWS, gamma="scale").correlation < found.correlation
     limits = {0.999: "same", 0.9989: "unclear", 0.95: "unclear", 0.9499: "differs"}
     assert {r: sensitivity._band(r) for r in limits} == limits
+    assert sensitivity._band(1.0, wide=True) == "unclear"
+    more = np.vstack([ROWS, ROWS + 0.1])
+    assert exponent_sensitivity(more).band is not None
+    assert exponent_sensitivity(more, nu=0.2).band is None
+
+
+def test_wide_kernel_is_never_called_same():
+    many = np.random.default_rng(1).normal(size=(100, 200))
+    gamma = lpsvdd.kernels.resolve_gamma("scale", many)
+    for wide in ("scale", gamma, 0.5 * gamma):
+        found = exponent_sensitivity(many, gamma=wide)
+        assert found.correlation >= sensitivity.SAME_FROM and found.band == "unclear"
 
 
 def test_rows_beyond_the_most_are_drawn_at_random(monkeypatch):
