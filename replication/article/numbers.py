@@ -173,7 +173,7 @@ def with_outliers(without: Any, with_: Any) -> Texts:
     gain = outliers.outlier_gain(
         read("negative_contest"), without, with_, read("labelled_outliers_tables")
     )
-    weight = outliers.weight(read("negative_weight"))
+    weight = outliers.weight(read("frozen/negative_weight"))
     return {k: f"{gain[k]:.1f}" for k in ("wide", "machine", "tables")} | {
         "found": f"{gain['found']:.2f}"
     } | texts(
@@ -194,7 +194,7 @@ def labels() -> Texts:
 
 def rates() -> Texts:
     """Describe how many new normal rows a default model rejects, by wanted rate."""
-    kept = rate.kept_rate_summary(read("kept_rate"))
+    kept = rate.kept_rate_summary(read("frozen/kept_rate"))
     shown = {f"at_{k}": f"{kept[f'at_{k}'].mean:.1f}" for k in (5, 10, 20)}
     rows = tables.of_part(read("tables_rates"))
     rows = rows[(rows["level"] == 0.1) & (rows["method"] == "LpSVDD")]

@@ -11,7 +11,6 @@ model is fitted to the first FIT_AT_MOST of them, and its slacks are taken on al
     repetition   one training sample: one row for every p and margin
     coverage     the share of repetitions in which a bound held        -> bound_coverage.csv
     terms        term by term, and the p that minimises each quantity  -> bound_terms.csv
-    sizes        the n from which a bound is below 1                   -> bound_samplesize.csv
 
 A repetition is a task of the runner; ``coverage`` and ``terms`` summarise the rows of all of them.
 """
@@ -27,12 +26,12 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import roc_auc_score
 
-from lpsvdd.bounds import error_bound, margin_loss, rademacher, sample_size, trace_bound
+from lpsvdd.bounds import error_bound, margin_loss, rademacher, trace_bound
 from lpsvdd.kernels import kernel_matrix, squared_distances
 from lpsvdd.solver import solve
 from replication.paper import EXPONENTS, SETTINGS
 from replication.runner import Row
-from replication.studies.study import Named, simulation, study
+from replication.studies.study import Named, study
 
 GAMMA, COST, TARGET_SHARE, DELTA = 0.1, 0.1, 0.8, 0.05
 FIT_AT_MOST = 200
@@ -40,7 +39,6 @@ TEST_SEED, MASTER_SEED, N_TEST, N_DRAWS = 20_000_001, 6, 20_000, 200
 REPETITIONS = 200
 MARGINS = (0.05, 0.2, 0.5, 1.0)
 COVERAGE_SIZES, COVERAGE_EXPONENTS = (50, 100, 200, 6400), (1.0, 4 / 3, 2.0, 5.0)
-SIZE_MARGINS, SIZE_TARGETS = (0.05, 0.1, 0.2, 0.5, 1.0), (1.0, 0.5)
 TERMS_SIZE, TERMS_EXPONENTS = 200, (1.0, *EXPONENTS)
 # What the p-study minimises: the two bounds, the probability they bound, and three true errors.
 MINIMISED = ("corrected", "paper", "violation", "error", "balanced_error", "auc_loss")
@@ -243,32 +241,6 @@ def twelve_digits(table: pd.DataFrame) -> pd.DataFrame:
     """Keep twelve digits: what is beyond them belongs to the processor."""
     numbers = table.select_dtypes("float").columns
     return table.assign(**{name: table[name].map(lambda v: float(f"{v:.12g}")) for name in numbers})
-
-
-@simulation(
-    "From which n on is each error bound below 1?",
-    name="bound_samplesize",
-    **parameters("SIZE_MARGINS", "SIZE_TARGETS"),
-)
-def sizes() -> pd.DataFrame:
-    """Return the smallest n with a bound below the target: Gaussian kernel, B = 1, no slack.
-
-    radius_sq = 0 is the best case of the printed bound; margin "grid" lets the bound choose among
-    all the margins and pays for it. n is written in full up to 10^15 and as a float beyond.
-    """
-    margins = [*((m, m) for m in SIZE_MARGINS), ("grid", list(SIZE_MARGINS))]
-    rows = []
-    for form, setting, target, p, (label, margin) in product(
-        ("paper", "corrected"), SETTINGS, SIZE_TARGETS, TERMS_EXPONENTS, margins
-    ):
-        negatives = setting == "negatives"
-        n = sample_size(p, margin, DELTA, target, form=form, norm=1.0, negatives=negatives)
-        rows.append({
-            "form": form, "setting": setting, "p": p, "margin": label, "delta": DELTA,
-            "target": target, "empirical": 0.0, "radius_sq": 0.0,
-            "n": n if n < 10**15 else f"{float(n):.6e}",
-        })  # fmt: skip
-    return twelve_digits(pd.DataFrame(rows))
 
 
 study(

@@ -16,6 +16,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -66,10 +67,14 @@ class TableSplit:
     y: np.ndarray
 
 
-def table_tasks(names: list[str], trials: int) -> list[TableTask]:
-    """Return every draw of every table."""
+def table_tasks(names: list[str], trials: int, first: int = 0) -> list[TableTask]:
+    """Return every draw of every table, from the number ``first`` on."""
     table_sets.tables_folder()  # a folder that is not there shows before anything is computed
-    return [TableTask(name, trial) for trial in range(trials) for name in names]
+    return [TableTask(name, trial) for trial in range(first, first + trials) for name in names]
+
+
+later_tasks = partial(table_tasks, first=1)
+"""Draws that the first table study has not looked at."""
 
 
 def draw(task: TableTask) -> TableSplit:
