@@ -127,7 +127,7 @@ def numbers(entry: Entry, rows: Altered | None = None) -> Numbers:
     """Compute the numbers of an entry from the stored tables, some of them replaced by rows."""
     if not entry.number:
         return {}
-    altered = rows and set(re.findall(r"\w+", entry.number)) & set(rows)
+    altered = any(name in entry.number for name in rows or ())
     return call_finding(entry.number, rows) if altered else _stored(entry.number)
 
 

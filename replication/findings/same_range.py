@@ -6,8 +6,6 @@ cells from the hard ball to the kernel mean, so the share outside means the same
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pandas as pd
 
 from lpsvdd.plots import fraction
@@ -24,9 +22,6 @@ from replication.layout import in_order
 from replication.paper import EXPONENTS
 from replication.statistics import cluster_interval, paired_differences
 from replication.studies.ranges import WEIGHTED, fixed_label
-
-if TYPE_CHECKING:
-    pass
 
 LP = "lp, 40 cells"
 PAPER_GRID, SAME = "on the paper's grid", "forty cells over the range for both"
@@ -124,7 +119,7 @@ def weights_in_range(rows: pd.DataFrame, tables: pd.DataFrame) -> Numbers:
     """
     return {
         "each": {name: comparison_of(rows, LP, f"{name}, 40 cells") for name in WEIGHTED},
-        "on_tables": claim_on_tables(tables).over,
+        "on_tables": claim_on_tables(tables)["over"],
         "tables": tables["dataset"].nunique(),
     }
 

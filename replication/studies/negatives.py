@@ -20,12 +20,13 @@ from itertools import product
 import numpy as np
 
 from lpsvdd.solver import Gram, Solution, solve, solve_path
+from replication.experiment import splits
 from replication.methods import METHODS, ScoredCell, SplitKernels
 from replication.methods.paths import centre_cell
 from replication.paper import COSTS, EXPONENTS
 from replication.protocol import Task
 from replication.runner import Row
-from replication.studies.study import GRID, contestant_rows, mean_cell, splits, study
+from replication.studies.study import GRID, contestant_rows, mean_cell, study
 from replication.trial import judge, prepare
 
 WIDE_EXPONENTS = (8 / 7, 3 / 2, 2.0, 5.0)

@@ -19,13 +19,14 @@ from functools import partial
 import numpy as np
 
 from lpsvdd.solver import solve_path
+from replication.experiment import splits
 from replication.methods import METHODS, WEIGHTINGS, ScoredCell, SplitKernels, kernel_weights
 from replication.methods.paths import centre_cell
 from replication.nonnegative import solve_nonnegative
 from replication.paper import COSTS, EXPONENTS
 from replication.protocol import Task
 from replication.runner import Row
-from replication.studies.study import FRESH, contestant_rows, splits, study
+from replication.studies.study import FRESH, contestant_rows, study
 from replication.trial import judge, prepare
 
 SMALL_COST = 1e-30

@@ -22,12 +22,13 @@ from functools import partial
 import numpy as np
 
 from lpsvdd.solver import solve_path
+from replication.experiment import splits
 from replication.methods import METHODS, ScoredCell, SplitKernels, grid
 from replication.methods.paths import centre_cell
 from replication.paper import COSTS, EXPONENTS
 from replication.protocol import Task
 from replication.runner import Row
-from replication.studies.study import FRESH, contestant_rows, mean_cell, paper_path, splits, study
+from replication.studies.study import FRESH, contestant_rows, mean_cell, paper_path, study
 from replication.trial import judge, prepare
 
 SHARES = tuple(k / 32 for k in range(32))

@@ -15,12 +15,13 @@ import pandas as pd
 from scipy.stats import rankdata
 
 from lpsvdd.solver import solve_path
+from replication.experiment import splits
 from replication.methods import ScoredCell
 from replication.methods.paths import centre_cell
 from replication.paper import COSTS, EXPONENTS
 from replication.protocol import Options, drop_fine_digits
 from replication.runner import Row
-from replication.studies.study import FRESH, VariantTask, paper_path, splits, study
+from replication.studies.study import FRESH, VariantTask, paper_path, study
 from replication.trial import Trial, judge, prepare
 
 NU_STEPS = 60

@@ -33,12 +33,13 @@ from scipy.stats import spearmanr
 
 from lpsvdd.solver import Problem, Solution, solve_path
 from lpsvdd.solver.solve import MAX_ITER, solve_problem
+from replication.experiment import splits
 from replication.methods import SplitKernels
 from replication.methods.paths import centre_cell
 from replication.paper import COSTS, EXPONENTS
 from replication.protocol import Task
 from replication.runner import Row
-from replication.studies.study import FRESH, is_feasible, splits, study
+from replication.studies.study import FRESH, is_feasible, study
 from replication.trial import JudgedCell, judge, prepare
 
 COMPARED = (1.0, 1.2, 5.0, 20.0)
