@@ -35,15 +35,6 @@ def made(monkeypatch, tmp_path):
     return tmp_path
 
 
-def test_shared_rows_are_those_equal_in_every_column():
-    train = [[0.0, np.nan], [1.0, 2.0]]
-    assert shared_rows(train, [[-0.0, np.nan], [1.0, 2.0], [1.0, 2.1]]).tolist() == [
-        True, True, False,
-    ]  # fmt: skip
-    with pytest.raises(ValueError, match="columns"):
-        shared_rows(train, [[1.0]])
-
-
 def test_a_draw_never_tests_on_a_training_row(made):
     data = study.draw(study.TableTask(NAME))
     assert data.train.shape == (90, 3) and (data.y == 1).sum() == 60
