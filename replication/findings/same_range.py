@@ -11,6 +11,7 @@ import pandas as pd
 from lpsvdd.plots import fraction
 from replication.evidence import (
     MARGIN,
+    Difference,
     compare,
     compare_over_sets,
     comparison_of,
@@ -69,12 +70,9 @@ def tuned_exponent(rows: pd.DataFrame, worth: pd.DataFrame) -> Numbers:
     found = {p: comparison_of(rows, LP, fixed_label(p)) for p in (1.0, *EXPONENTS)}
     best = min(found, key=lambda p: found[p].mean)
     return {
-        "above": sum(difference.low > 0 for difference in found.values()),
         "same": sum(difference.equivalent for difference in found.values()),
         "total": len(found),
-        "best": fraction(best),
         "over_best": found[best],
-        "over_1": found[1.0],
         "over_2": found[2.0],
         "tables": worth["dataset"].nunique(),
         "alone": compare_over_sets(decomposition.tuning_gains(worth, "scale")["p"]),
@@ -129,24 +127,17 @@ def relabelling_summary(rows: pd.DataFrame) -> Numbers:
 
     ``alike``: per cent of the cells that an l1 model ranks alike; ``left_unlike`` and
     ``size_unlike``: AUC of the others minus that of their best match, with and without the sign;
-    ``share``: per cent of the pairs of set and width on which p relabels nu (rule of the plan);
     ``largest_left``: the mean over sets of the exponent with the most left.
     """
-    own, control = rows[rows["p"] > 1.0], rows[rows["p"] == 1.0]
-    pairs = own.groupby(["dataset", "width"], sort=False).agg(
-        correlation=("correlation", "median"), size=("size", "mean")
-    )
-    relabels = (pairs["correlation"] >= 0.99) & (pairs["size"] < MARGIN)
-    unlike = own[own["correlation"] < SAME_RANKING]
 
-    def left(part: pd.DataFrame):
+    def left(part: pd.DataFrame) -> Difference:
         return compare_over_sets(part.groupby("dataset", sort=False)["left"].mean())
 
+    own = rows[rows["p"] > 1.0]
+    alike = own["correlation"] >= SAME_RANKING
     return {
-        "alike": 100 * float((own["correlation"] >= SAME_RANKING).mean()),
-        "left_unlike": left(unlike),
-        "size_unlike": float(unlike["size"].mean()),
-        "control": float(control["size"].mean()),
-        "share": 100 * relabels.mean(),
+        "alike": 100 * float(alike.mean()),
+        "left_unlike": left(own[~alike]),
+        "size_unlike": float(own[~alike]["size"].mean()),
         "largest_left": max((left(part) for _, part in own.groupby("p")), key=lambda d: d.mean),
     }
