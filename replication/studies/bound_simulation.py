@@ -187,27 +187,19 @@ def coverage(rows: pd.DataFrame) -> pd.DataFrame:
     deviation_ratio_max is the largest (risk - empirical) / (complexity + confidence): the theorem
     says that it is at most one with probability 1 - delta.
     """
+    ratio = (rows.risk - rows.empirical) / (rows.complexity + rows.confidence)
     rows = rows.assign(
-        deviation_ratio=(rows.risk - rows.empirical) / (rows.complexity + rows.confidence),
-        nonvacuous_corrected=rows.corrected < 1,
+        deviation_ratio=ratio, nonvacuous_corrected=rows.corrected < 1,
         nonvacuous_paper=rows.paper < 1,
-    )
-    mean = ["violation", "risk", "empirical", "linear", "offset", "confidence", "corrected",
-            "paper", "norm", "radius_sq"]  # fmt: skip
-    shares = {
-        "coverage_corrected": ("covered_corrected", "mean"),
-        "coverage_paper": ("covered_paper", "mean"),
-        "nonvacuous_corrected": ("nonvacuous_corrected", "mean"),
-        "nonvacuous_paper": ("nonvacuous_paper", "mean"),
-        "violation_max": ("violation", "max"),
-        "deviation_ratio_max": ("deviation_ratio", "max"),
-        "norm_max": ("norm", "max"),
-        "repetitions": ("seed", "size"),
-    }
+    )  # fmt: skip
+    means = ("violation", "risk", "empirical", "linear", "offset", "confidence", "corrected",
+             "paper", "norm", "radius_sq")  # fmt: skip
+    shares = ("coverage_corrected", "coverage_paper", "nonvacuous_corrected", "nonvacuous_paper")
+    columns = {name: (name, "mean") for name in means}
+    columns |= {name: (name.replace("coverage", "covered"), "mean") for name in shares}
+    columns |= {f"{n}_max": (n, "max") for n in ("violation", "deviation_ratio", "norm")}
     groups = rows.groupby(["setting", "n", "p", "margin"], sort=False)
-    return twelve_digits(
-        groups.agg(**{name: (name, "mean") for name in mean}, **shares).reset_index()
-    )
+    return twelve_digits(groups.agg(**columns, repetitions=("seed", "size")).reset_index())
 
 
 def terms(rows: pd.DataFrame) -> pd.DataFrame:

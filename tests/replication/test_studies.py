@@ -51,7 +51,7 @@ def jobs():
         yield pytest.param(name, marks=marks)
 
 
-@pytest.mark.parametrize("name", jobs())
+@pytest.mark.parametrize("name", list(jobs()))
 def test_a_job_makes_its_stored_rows_again(name: str) -> None:
     """The first split of D7, or what stands for it; every split where the table is of means."""
     one, stored = STUDIES[name], read(name)
