@@ -63,11 +63,9 @@ def proof_with_outlier(x: float = 0.0, y: float = 0.8) -> Numbers:
     centre = signed @ X
     return {
         "f": float(np.sum((np.array([0.0, -1.0]) - centre) ** 2)),
-        "bracket": float(centre @ centre) + 3.0,
-        "total": float(alpha[:2].sum()),
-        "apart_without": apart[0],
-        "apart": apart[1],
-    }
+        "bracket": float(centre @ centre) + 3.0, "total": float(alpha[:2].sum()),
+        "apart_without": apart[0], "apart": apart[1],
+    }  # fmt: skip
 
 
 def squared_in_theorem_5(kappa: float = 2.0) -> Numbers:
@@ -75,11 +73,8 @@ def squared_in_theorem_5(kappa: float = 2.0) -> Numbers:
 
     phi = ±kappa on a line, centre at one end (||w|| = kappa): f at the other end is 4 kappa^2.
     """
-    return {
-        "largest": (2 * kappa) ** 2,
-        "as_printed": kappa**2 + 3 * kappa,
-        "in_proof": kappa**2 + 3 * kappa**2,
-    }
+    square = kappa**2
+    return {"largest": 4 * square, "as_printed": square + 3 * kappa, "in_proof": 4 * square}
 
 
 def printed_slope(p: float, *, margin: float, radius_sq: float) -> float:
@@ -92,9 +87,8 @@ def printed_slope(p: float, *, margin: float, radius_sq: float) -> float:
 
 def lipschitz_constant(margin: float = 0.1) -> Numbers:
     """Divide the printed Lipschitz constant by the slope p/v of the clipped loss."""
-    one, two, five = (printed_slope(p, margin=margin, radius_sq=1.0) / (p / margin)
-                      for p in (1.0, 2.0, 5.0))  # fmt: skip
-    return {"at_1": one, "at_2": two, "at_5": five}
+    slopes = {p: printed_slope(p, margin=margin, radius_sq=1.0) for p in (1.0, 2.0, 5.0)}
+    return {f"at_{p:g}": slope / (p / margin) for p, slope in slopes.items()}
 
 
 # -- its size, and what it chooses --------------------------------------------------------------
