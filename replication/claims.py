@@ -111,7 +111,7 @@ def call_finding(number: str, rows: Altered) -> Numbers:
 
 
 @cache
-def _stored(number: str) -> Numbers:
+def _stored(number: str, folder: Path) -> Numbers:
     return call_finding(number, {})
 
 
@@ -120,7 +120,7 @@ def numbers(entry: Entry, rows: Altered | None = None) -> Numbers:
     if not entry.number:
         return {}
     altered = any(name in entry.number for name in rows or ())
-    return call_finding(entry.number, rows) if altered else _stored(entry.number)
+    return call_finding(entry.number, rows) if altered else _stored(entry.number, results_folder())
 
 
 def follows(entry: Entry, rows: Altered | None = None) -> bool:

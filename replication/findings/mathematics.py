@@ -33,7 +33,7 @@ def _centre_distance(K: np.ndarray, difference: np.ndarray) -> float:
 def strong_duality(negatives: int = 0) -> Numbers:
     """Compare the printed dual with the primal with R^2 free and with R^2 >= 0 as printed.
 
-    ``gap``: largest relative gap of the free one; ``apart``: cases in which the printed one differs.
+    ``gap``: largest relative gap of the free one; ``apart``: cases with another printed one.
     """
     K, y = example_problem(negatives=negatives)
     cells = [{"p": p, "c": c, "tol": 1e-10} for p in SAMPLE_EXPONENTS for c in COSTS]

@@ -97,7 +97,7 @@ def one_curve(rows: pd.DataFrame) -> Numbers:
 
 
 def draw_curves(rows: pd.DataFrame, shown: tuple[str, ...] = SHOWN) -> Draw:
-    """Draw the AUC from the kernel mean to the hard ball for every p; the paper's cells as marks."""
+    """Draw the AUC from the kernel mean to the hard ball by p; the paper's cells as marks."""
     rows = rows.assign(way=way_to_hard_ball(rows))
     known = set(rows["dataset"])
     names = [name for name in shown if name in known] or sorted(known)[:6]

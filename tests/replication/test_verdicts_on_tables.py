@@ -70,15 +70,15 @@ def test_reason_of_rows_with_known_effects(effects, found):
     ("lp", "verdict"), [(2.0, "holds"), (0.0, "not reproduced"), (-2.0, "not reproduced")]
 )
 def test_claim_on_tables_by_the_sign_of_the_lead(lp, verdict):
-    assert weights.claim_on_tables(weighted_rows(lp=lp)).verdict == verdict
+    assert weights.claim_on_tables(weighted_rows(lp=lp))["verdict"] == verdict
 
 
 def test_claim_on_tables_with_one_lead_holds_partly_unless_another_is_below():
     rows = weighted_rows()
     rows.loc[rows["contestant"] == weighted_at("position"), "auc"] -= 2.0
-    assert weights.claim_on_tables(rows).verdict == "holds partly"
+    assert weights.claim_on_tables(rows)["verdict"] == "holds partly"
     rows.loc[rows["contestant"] == weighted_at("density"), "auc"] += 2.0
-    assert weights.claim_on_tables(rows).verdict == "not reproduced"
+    assert weights.claim_on_tables(rows)["verdict"] == "not reproduced"
 
 
 def test_secondary_statements_about_p_hold_where_p_adds():
