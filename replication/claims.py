@@ -28,15 +28,12 @@ from replication.tables import method_label
 from replication.wording import listed, minus
 
 VERDICTS = (
-    "holds",
-    "holds with a condition",
-    "weaker than printed",
-    "not reproduced",
-    "inconclusive",
+    "holds", "holds with a condition", "weaker than printed", "not reproduced", "inconclusive",
     "not decidable",
-)
+)  # fmt: skip
 LEDGER = Path(__file__).with_name("claims.yml")
 CALL = re.compile(r"(?P<module>\w+)\.(?P<name>\w+)\((?P<arguments>.*)\)")
+ALLOWED = {"abs": abs, "all": all, "any": any, "max": max, "min": min}  # in a rule
 Altered = Mapping[str, pd.DataFrame]
 
 
@@ -68,28 +65,23 @@ class Entry:
 def read_ledger(path: Path = LEDGER) -> tuple[Entry, ...]:
     """Read and validate ``claims.yml``."""
     sections = yaml.safe_load(path.read_text(encoding="utf-8"))
-    raw = [
-        ("others", row | {"theme": t}) for t, rows in sections.pop("others").items() for row in rows
-    ]
-    raw = [("argument", row) for row in sections.pop("argument")] + raw
+    themes = sections.pop("others")
+    raw = [("argument", row) for row in sections.pop("argument")]
+    raw += [("others", row | {"theme": theme}) for theme, rows in themes.items() for row in rows]
     raw += [(section, row) for section, rows in sections.items() for row in rows]
     entries = []
     for section, row in raw:
         try:
             entry = Entry(section=section, **row)
         except TypeError as error:
-            raise LedgerError(
-                f"{path.name}, {row.get('id', 'an entry without id')}: {error}"
-            ) from None
+            name = row.get("id", "an entry without id")
+            raise LedgerError(f"{path.name}, {name}: {error}") from None
         if section in ("argument", "others") and entry.verdict not in VERDICTS:
-            allowed = ", ".join(VERDICTS)
-            raise LedgerError(f"{entry.id}: verdict {entry.verdict!r} is none of {allowed}")
+            raise LedgerError(f"{entry.id}: {entry.verdict!r} is none of {', '.join(VERDICTS)}")
         if bool(entry.number) != bool(entry.rule):
             raise LedgerError(f"{entry.id}: a number needs a rule, and a rule a number")
         if not (entry.number or entry.checksum or entry.see):
-            raise LedgerError(
-                f"{entry.id}: give number and rule, a frozen table, or a proof to see"
-            )
+            raise LedgerError(f"{entry.id}: give number and rule, a frozen table, or what to see")
         entries.append(entry)
     if len({entry.id for entry in entries}) < len(entries):
         raise LedgerError(f"{path.name}: two entries share an id")
@@ -119,7 +111,7 @@ def call_finding(number: str, rows: Altered) -> Numbers:
 
 
 @cache
-def _stored(number: str) -> Numbers:
+def _stored(number: str, folder: Path) -> Numbers:
     return call_finding(number, {})
 
 
@@ -127,8 +119,8 @@ def numbers(entry: Entry, rows: Altered | None = None) -> Numbers:
     """Compute the numbers of an entry from the stored tables, some of them replaced by rows."""
     if not entry.number:
         return {}
-    altered = rows and set(re.findall(r"\w+", entry.number)) & set(rows)
-    return call_finding(entry.number, rows) if altered else _stored(entry.number)
+    altered = any(name in entry.number for name in rows or ())
+    return call_finding(entry.number, rows) if altered else _stored(entry.number, results_folder())
 
 
 def follows(entry: Entry, rows: Altered | None = None) -> bool:
@@ -139,12 +131,10 @@ def follows(entry: Entry, rows: Altered | None = None) -> bool:
     if not entry.rule:
         return True
     try:
-        return bool(eval(entry.rule, {"__builtins__": {"abs": abs, "all": all, "any": any,
-                         "max": max, "min": min}} | numbers(entry, rows)))  # fmt: skip
+        return bool(eval(entry.rule, {"__builtins__": ALLOWED} | numbers(entry, rows)))
     except (NameError, KeyError, AttributeError, SyntaxError) as error:
-        raise LedgerError(
-            f"{entry.id}: the rule {entry.rule!r} cannot be evaluated: {error}"
-        ) from None
+        message = f"{entry.id}: the rule {entry.rule!r} cannot be evaluated: {error}"
+        raise LedgerError(message) from None
 
 
 class ByMethod(dict):

@@ -20,10 +20,12 @@ from scipy import stats
 
 from replication.statistics import (
     Interval,
+    by_cluster,
     calibrated_quantile,
     cluster_error,
     cluster_interval,
     cluster_of,
+    difference_by_split,
     trial_matrix,
 )
 from replication.wording import signed
@@ -72,34 +74,24 @@ def compare_over_sets(values: pd.Series) -> Difference:
     error, clusters = cluster_error(values)
     wide, narrow = cluster_interval(values), cluster_interval(values, level=0.9)
     needed = calibrated_quantile(0.95, clusters) + stats.t.ppf(0.8, clusters - 1)
-    return Difference(
-        **vars(wide),
-        low_90=narrow.low,
-        high_90=narrow.high,
-        detectable=float(needed * error),
-        lowest=float(values.min()),
-        highest=float(values.max()),
-    )
+    further = narrow.low, narrow.high, needed * error, values.min(), values.max()
+    return Difference(*vars(wide).values(), *map(float, further))
 
 
 def signed_rank(values: pd.Series, *, seed: int = 0) -> dict[str, float]:
     """Bayesian signed-rank test on cluster means: probabilities of lower, equivalent, higher."""
     from baycomp import SignedRankTest
 
-    means = values.groupby([cluster_of(name) for name in values.index]).mean().to_numpy()
-    higher, equivalent, lower = SignedRankTest.probs(
+    means = by_cluster(values).mean().to_numpy()
+    found = SignedRankTest.probs(
         means, np.zeros_like(means), rope=MARGIN, nsamples=10_000, random_state=seed
     )
-    return {"lower": float(lower), "equivalent": float(equivalent), "higher": float(higher)}
+    return dict(zip(("higher", "equivalent", "lower"), map(float, found), strict=True))
 
 
 def difference_by_set(rows: pd.DataFrame, first: str, second: str) -> pd.Series:
     """Mean over the splits of AUC(first) - AUC(second), one value per data set."""
-    matrix = trial_matrix(rows[rows["method"].isin([first, second])])
-    for name in (first, second):
-        if name not in matrix:
-            raise ValueError(f"method {name!r} is not in the table")
-    return (matrix[first] - matrix[second]).groupby("dataset", sort=False).mean().dropna()
+    return difference_by_split(rows, first, second).groupby("dataset", sort=False).mean()
 
 
 def rank_places(rows: pd.DataFrame, *, resamples: int = 4000, seed: int = 0) -> pd.DataFrame:
@@ -110,20 +102,20 @@ def rank_places(rows: pd.DataFrame, *, resamples: int = 4000, seed: int = 0) -> 
     """
     rng = np.random.default_rng(seed)
     matrix = trial_matrix(rows)[list(dict.fromkeys(rows["method"]))]
-    names = [name for name in dict.fromkeys(rows["dataset"])]
-    clusters = np.array([cluster_of(name) for name in names])
-    different = list(dict.fromkeys(clusters))
-    picks = rng.multinomial(len(different), [1 / len(different)] * len(different), size=resamples)
-    total = np.zeros((resamples, matrix.shape[1]))
-    for name, cluster in zip(names, clusters, strict=True):
+    clusters = {name: cluster_of(name) for name in rows["dataset"].unique()}
+    different = list(dict.fromkeys(clusters.values()))
+
+    def drawn(count: int) -> np.ndarray:
+        return rng.multinomial(count, [1 / count] * count, size=resamples)
+
+    picks, total = drawn(len(different)), np.zeros((resamples, matrix.shape[1]))
+    for name, cluster in clusters.items():
         values = matrix.loc[name].to_numpy()
-        splits = len(values)
-        weights = rng.multinomial(splits, [1 / splits] * splits, size=resamples) / splits
-        placed = stats.rankdata(-np.round(weights @ values, 6), axis=1)
+        means = drawn(len(values)) / len(values) @ values
+        placed = stats.rankdata(-np.round(means, 6), axis=1)
         total += placed * picks[:, [different.index(cluster)]]
     places = stats.rankdata(np.round(total, 6), axis=1, method="min").astype(int)
-    columns = range(1, matrix.shape[1] + 1)
-    shares = {place: (places == place).mean(axis=0) for place in columns}
+    shares = {k: (places == k).mean(axis=0) for k in range(1, matrix.shape[1] + 1)}
     return pd.DataFrame(shares, index=matrix.columns)
 
 

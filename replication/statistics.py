@@ -19,7 +19,8 @@ of G clusters, n = sum n_g, the mean m = sum S_g / n has the standard error
 and its interval is m +- t se with G - 1 degrees of freedom. Differences over 17 clusters are skewed
 and have outliers: on our own profiles a bootstrap of percentiles covers 89 % instead of 95 %, and
 Student's interval 92 %. So the t quantile is that of half the error (97.5 % where 95 % is asked
-for), which covers 94.6 % on average over the profiles: ``studies/intervals.py`` measures it.
+for), which covers 94.6 % on average over the profiles
+(``frozen/interval_coverage.csv``).
 
 References: Friedman (1937); Iman and Davenport (1980); Demsar, JMLR 7 (2006).
 """
@@ -28,6 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -78,17 +80,13 @@ class Interval:
     def __str__(self) -> str:
         return format(self)
 
-
-def interval_around(values: pd.Series | np.ndarray, low: float, high: float) -> Interval:
-    """The mean of the values between these ends, and how many are above and below zero."""
-    return Interval(
-        mean=float(values.mean()),
-        low=float(low),
-        high=float(high),
-        n=len(values),
-        wins=int((values > 0).sum()),
-        losses=int((values < 0).sum()),
-    )
+    @classmethod
+    def around(cls, values: pd.Series | np.ndarray, half: float) -> Interval:
+        """Return the mean of the values give or take ``half``; count those above and below zero."""
+        mean, wins, losses = values.mean(), (values > 0).sum(), (values < 0).sum()
+        return cls(
+            *map(float, (mean, mean - half, mean + half)), len(values), *map(int, (wins, losses))
+        )
 
 
 def cluster_of(dataset: str) -> str:
@@ -98,6 +96,11 @@ def cluster_of(dataset: str) -> str:
     from replication import table_sets  # the paper's own tables never need them
 
     return table_sets.clusters().get(dataset, dataset)
+
+
+def by_cluster(values: Any) -> Any:
+    """Group a series or frame over data sets (the index) by cluster."""
+    return values.groupby([cluster_of(name) for name in values.index])
 
 
 def cluster_count(names: Iterable[str]) -> int:
@@ -110,18 +113,11 @@ def cluster_error(values: pd.Series) -> tuple[float, int]:
 
     One cluster alone has no standard error: NaN.
     """
-    groups = values.groupby([cluster_of(name) for name in values.index])
-    sums, sizes = groups.sum().to_numpy(), groups.size().to_numpy()
-    return float(ratio_error(sums, sizes)), len(sums)
-
-
-def ratio_error(sums: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Standard error of sum S_g / sum n_g along the last axis (formula of the module)."""
-    clusters, total = sums.shape[-1], sizes.sum(axis=-1)
-    if clusters < 2:
-        return np.full(total.shape, np.nan)
-    rest = sums - sizes * (sums.sum(axis=-1) / total)[..., None]
-    return np.sqrt(clusters / (clusters - 1) * (rest**2).sum(axis=-1)) / total
+    groups = by_cluster(values)
+    rest = groups.sum() - groups.size() * values.mean()
+    if len(rest) < 2:
+        return np.nan, len(rest)
+    return float(np.sqrt(len(rest) / (len(rest) - 1) * (rest**2).sum())) / len(values), len(rest)
 
 
 def calibrated_quantile(level: float, clusters: int) -> float:
@@ -136,8 +132,7 @@ def cluster_interval(values: pd.Series, *, level: float = 0.95) -> Interval:
     One cluster alone has no interval: its ends are NaN.
     """
     error, clusters = cluster_error(values)
-    half = error * calibrated_quantile(level, clusters)
-    return interval_around(values, values.mean() - half, values.mean() + half)
+    return Interval.around(values, error * calibrated_quantile(level, clusters))
 
 
 def ranks(matrix: pd.DataFrame) -> pd.DataFrame:
@@ -187,10 +182,8 @@ def mean_interval(differences: ArrayLike, *, level: float = 0.95) -> Interval:
     One difference alone has no interval: its ends are NaN.
     """
     values = np.asarray(differences, dtype=float)
-    half = np.nan
-    if len(values) > 1:
-        half = stats.t.ppf(0.5 + 0.5 * level, len(values) - 1) * stats.sem(values)
-    return interval_around(values, values.mean() - half, values.mean() + half)
+    error = stats.sem(values) if len(values) > 1 else np.nan
+    return Interval.around(values, error * stats.t.ppf(0.5 + 0.5 * level, len(values) - 1))
 
 
 def trial_matrix(rows: pd.DataFrame, value: str = "auc") -> pd.DataFrame:
@@ -213,18 +206,19 @@ def paired_differences(
     the spread over splits, not over fresh data. The last line ("all") is the mean over data sets
     with its interval over clusters.
     """
-    matrix = trial_matrix(rows)
+    by_set = difference_by_split(rows, first, second).groupby("dataset", sort=False)
+    found = {name: mean_interval(values, level=level) for name, values in by_set}
+    order = [name for name in dict.fromkeys(rows["dataset"]) if name in found]
+    if len(found) > 1:
+        found["all"] = cluster_interval(by_set.mean()[order], level=level)
+        order.append("all")
+    return pd.DataFrame({"dataset": name, **vars(found[name])} for name in order)
+
+
+def difference_by_split(rows: pd.DataFrame, first: str, second: str) -> pd.Series:
+    """AUC of ``first`` minus AUC of ``second`` on the splits that have both."""
+    matrix = trial_matrix(rows[rows["method"].isin([first, second])])
     for name in (first, second):
         if name not in matrix:
             raise ValueError(f"method {name!r} is not in the table")
-    difference = (matrix[first] - matrix[second]).dropna()
-    names = [name for name in dict.fromkeys(rows["dataset"]) if name in difference.index.levels[0]]
-    lines, means = [], []
-    for name in names:
-        values = difference.loc[name].to_numpy()
-        means.append(values.mean())
-        lines.append({"dataset": name, **vars(mean_interval(values, level=level))})
-    if len(means) > 1:
-        overall = cluster_interval(pd.Series(means, index=names), level=level)
-        lines.append({"dataset": "all", **vars(overall)})
-    return pd.DataFrame(lines)
+    return (matrix[first] - matrix[second]).dropna()

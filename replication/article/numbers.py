@@ -170,7 +170,7 @@ def with_outliers(without: Any, with_: Any) -> Texts:
     gain = outliers.outlier_gain(
         read("negative_contest"), without, with_, read("labelled_outliers_tables")
     )
-    weight = outliers.weight(read("negative_weight"))
+    weight = outliers.weight(read("frozen/negative_weight"))
     weight["never"] = len(weight["never"])
     shown = texts(gain, "wide:.1f machine:.1f tables:.1f found:.2f printed:+.1f")
     return shown | texts(weight, "share:.0f never: total:")
@@ -187,7 +187,7 @@ def labels() -> Texts:
 
 def rates() -> Texts:
     """Describe how many new normal rows a default model rejects, by wanted rate."""
-    kept = rate.kept_rate_summary(read("kept_rate"))
+    kept = rate.kept_rate_summary(read("frozen/kept_rate"))
     rows = tables.of_part(read("tables_rates"))
     rows = rows[(rows["level"] == 0.1) & (rows["method"] == "LpSVDD")]
     on_tables = cluster_interval(rows.set_index("dataset")["rejected"])

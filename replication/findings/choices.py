@@ -1,6 +1,6 @@
 """What the paper leaves open: preparation, two readings of the formulas, rows that do not fit.
 
-Tables: ``preparation``, ``radius_pure``, ``radius_negatives``, ``targets``. H2 and H4 are
+Tables: ``preparation``, ``radius_pure``, ``radius_negatives``, ``frozen/targets``. H2 and H4 are
 hypotheses of a first look at ten splits.
 """
 
@@ -17,7 +17,6 @@ from replication.tables import method_label
 from replication.wording import interval
 
 FAMILY = ["l1-SVDD", "l2-SVDD", "lp-SVDD"]
-CORE = list(METHOD_NAMES["pure"])
 
 
 def variant_table(rows: pd.DataFrame) -> pd.DataFrame:
@@ -56,7 +55,7 @@ READINGS = {"nonnegative": "R² ≥ 0 instead of free", "half cost": "half of ev
 def reading_differences(
     reading: str, pure: pd.DataFrame, negatives: pd.DataFrame
 ) -> dict[str, Difference]:
-    """Reading minus free for every column of both tables; ⁻: with labelled outliers."""
+    """Compare a reading with free, for every column of both tables; ⁻: with labelled outliers."""
     found = {}
     for rows, mark in ((pure, ""), (negatives, "⁻")):
         for method in rows["method"].unique():
@@ -77,13 +76,9 @@ def reading(pure: pd.DataFrame, negatives: pd.DataFrame, kind: str = "nonnegativ
             for way in ("free", kind) if f"l1-SVDD, {way}" in set(pure["method"])}  # fmt: skip
     return {
         "moved": [name for name, d in found.items() if d.exists and not d.equivalent],
-        "total": len(found),
-        "largest": largest,
-        "change": found[largest],
-        "own": found["ℓp-SVDD"],
-        "lead_free": lead["free"],
-        "lead": lead.get(kind),
-    }
+        "total": len(found), "largest": largest, "change": found[largest],
+        "own": found["ℓp-SVDD"], "lead_free": lead["free"], "lead": lead.get(kind),
+    }  # fmt: skip
 
 
 def target_table(rows: pd.DataFrame) -> pd.DataFrame:
@@ -92,7 +87,7 @@ def target_table(rows: pd.DataFrame) -> pd.DataFrame:
     for dataset, part in rows.groupby("dataset", sort=False):
         row = printed_matrix("pure").loc[dataset]
         for variant, own in part.groupby("variant", sort=False):
-            means = own.groupby("method")["auc"].mean()[CORE]
+            means = own.groupby("method")["auc"].mean()[list(METHOD_NAMES["pure"])]
             line = {"data set": dataset, "variant": variant} | dict(means)
             line["from print"] = (means - row).abs().mean()
             line["spread"] = own.groupby("method")["auc"].std().mean()

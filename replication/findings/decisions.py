@@ -1,6 +1,6 @@
 """What the chosen models decide, and how sparse they are (Sections 3.6 and 3.1).
 
-Tables: ``decisions``, ``matched_sparsity``; rules in ``studies/plans``.
+Tables: ``decisions``, ``frozen/matched_sparsity``; rules in ``studies/plans``.
 """
 
 from __future__ import annotations
@@ -8,10 +8,8 @@ from __future__ import annotations
 import pandas as pd
 
 from replication.findings import Numbers
-from replication.statistics import cluster_interval, trial_matrix
+from replication.statistics import cluster_interval, mean_matrix
 from replication.tables import method_label
-
-OWN, ONE, TWO = "lp-SVDD", "l1-SVDD", "l2-SVDD"
 
 
 def rates_by_method(rows: pd.DataFrame) -> pd.DataFrame:
@@ -31,12 +29,12 @@ def rates_by_method(rows: pd.DataFrame) -> pd.DataFrame:
 def decision_summary(rows: pd.DataFrame) -> Numbers:
     """Measure per cent of empty balls and of targets rejected by the chosen models."""
     table = rates_by_method(rows)
-    own, one = table.loc[method_label(OWN)], table.loc[method_label(ONE)]
+    own, one = table.loc[method_label("lp-SVDD")], table.loc[method_label("l1-SVDD")]
     return {
-        "empty": float(own["empty balls"]),
-        "reject": float(own["targets rejected"]),
-        "reject_calibrated": float(own["rejected, leave-one-out"]),
-        "reject_l1": float(one["targets rejected"]),
+        "empty": own["empty balls"],
+        "reject": own["targets rejected"],
+        "reject_calibrated": own["rejected, leave-one-out"],
+        "reject_l1": one["targets rejected"],
     }
 
 
@@ -45,12 +43,8 @@ def sparsity(rows: pd.DataFrame, matched: pd.DataFrame) -> Numbers:
 
     ``least_2``: the smallest share outside that a cost can reach at p = 2, mean over sets.
     """
-    shares = trial_matrix(rows[rows["method"].isin([OWN, ONE, TWO])], "support")
-    by_set = 100 * shares.groupby("dataset", sort=False).mean()
-    return {
-        "lp": float(by_set[OWN].mean()),
-        "l1": float(by_set[ONE].mean()),
-        "l2": float(by_set[TWO].mean()),
-        "more": cluster_interval((by_set[OWN] - by_set[ONE]).dropna()),
-        "least_2": 100 * float(matched.loc[matched["p"] == 2.0, "least_outside"].mean()),
+    by_set = 100 * mean_matrix(rows, "support")
+    return {name: by_set[f"{name}-SVDD"].mean() for name in ("lp", "l1", "l2")} | {
+        "more": cluster_interval((by_set["lp-SVDD"] - by_set["l1-SVDD"]).dropna()),
+        "least_2": 100 * matched.loc[matched["p"] == 2.0, "least_outside"].mean(),
     }

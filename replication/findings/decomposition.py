@@ -14,8 +14,7 @@ import pandas as pd
 from lpsvdd.plots import PALETTE
 from replication.evidence import MARGIN, Difference, compare_over_sets
 from replication.figures import Draw, panels
-from replication.heavy_tails import holm, p_equivalent, p_exists
-from replication.studies.decomposition_model import GAINS, by_draw
+from replication.heavy_tails import holm, p_equivalent, p_exists, p_positive
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,11 +22,24 @@ if TYPE_CHECKING:
 WIDTHS = {"chosen": "chosen", "rule": "default", "scale": '"scale"'}
 KNOBS = ("width", "share", "p")
 COLOURS = {"share": PALETTE["green"], "p": "#f2b48c", "p after share": PALETTE["vermillion"]}
+GAINS = {
+    "share": ("v_share", "v_none"),
+    "p": ("v_p", "v_none"),
+    "p after share": ("v_both", "v_share"),
+    "share after p": ("v_both", "v_p"),
+}
+
+
+def at_width(rows: pd.DataFrame, width: str, cost: str) -> pd.DataFrame:
+    """Select the rows of a width and a rule for the cost."""
+    return rows[(rows["width"] == width) & (rows["cost"] == cost)].set_index("dataset")
 
 
 def tuning_gains(rows: pd.DataFrame, width: str, cost: str = "exact") -> pd.DataFrame:
     """Return every gain at a width, a mean over the draws: one row a table."""
-    return pd.DataFrame({name: by_draw(rows, width, name, cost).mean(axis=1) for name in GAINS})
+    at = at_width(rows, width, cost)
+    off = pd.DataFrame({name: at[more] - at[less] for name, (more, less) in GAINS.items()})
+    return off.groupby("dataset").mean()
 
 
 def gain_table(rows: pd.DataFrame, cost: str = "exact") -> pd.DataFrame:
@@ -40,19 +52,18 @@ def gain_table(rows: pd.DataFrame, cost: str = "exact") -> pd.DataFrame:
 
 def level(rows: pd.DataFrame, width: str, value: str, cost: str = "exact") -> pd.Series:
     """Return a stored value at a width, a mean over the draws."""
-    at = rows[(rows["width"] == width) & (rows["cost"] == cost)]
-    return at.groupby("dataset", sort=False)[value].mean()
+    return at_width(rows, width, cost).groupby("dataset", sort=False)[value].mean()
 
 
 def shapley(rows: pd.DataFrame, cost: str = "exact") -> pd.DataFrame:
     """Return Shapley's value of each knob: its mean gain over the six orders of tuning."""
-    value = {}
-    for width, knobs in (("rule", ()), ("free", ("width",))):
-        for name, more in (
-            ("v_none", ()), ("v_share", ("share",)), ("v_p", ("p",)), ("v_both", ("share", "p")),
-        ):  # fmt: skip
-            value[frozenset(knobs + more)] = level(rows, width, name, cost)
-    total = {knob: 0.0 for knob in KNOBS}
+    names = {(): "v_none", ("share",): "v_share", ("p",): "v_p", ("share", "p"): "v_both"}
+    value = {
+        frozenset(knobs + more): level(rows, width, name, cost)
+        for width, knobs in (("rule", ()), ("free", ("width",)))
+        for more, name in names.items()
+    }
+    total = dict.fromkeys(KNOBS, 0.0)
     for order in itertools.permutations(KNOBS):
         for k, knob in enumerate(order):
             total[knob] += value[frozenset(order[: k + 1])] - value[frozenset(order[:k])]
@@ -71,34 +82,34 @@ def primary(rows: pd.DataFrame) -> dict[str, dict[str, Difference]]:
 def primary_p_values(rows: pd.DataFrame) -> dict[str, float]:
     """Return the p-values of the two primary statements after Holm; all widths are needed."""
     at = [tuning_gains(rows, width) for width in WIDTHS]
-    adds_nothing = max(p_equivalent(one["p after share"]) for one in at)
-    worth_more = max(_p_positive(one["share"] - one["p"]) for one in at)
-    return holm({"p adds nothing of note": adds_nothing, "share is worth more": worth_more})
-
-
-def _p_positive(values: pd.Series) -> float:
-    return p_exists(values) if values.mean() > 0.0 else 1.0
+    return holm({
+        "p adds nothing of note": max(p_equivalent(one["p after share"]) for one in at),
+        "share is worth more": max(p_positive(one["share"] - one["p"]) for one in at),
+    })  # fmt: skip
 
 
 def secondary(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the secondary statements: difference, p-value after Holm, whether each holds."""
-    lines: dict[str, tuple[pd.Series | None, float]] = {}
-    values = shapley(rows)
+    """Return the secondary statements: difference, p-value and its correction by Holm."""
+    values, lines = shapley(rows), {}
+    exact, scale = ({w: tuning_gains(rows, w, cost) for w in WIDTHS} for cost in ("exact", "scale"))
     for one, other in itertools.combinations(KNOBS, 2):
         off = values[one] - values[other]
         lines[f"{one} above {other}, Shapley's values"] = off, p_exists(off)
-    for width in WIDTHS:
-        alone = tuning_gains(rows, width)["p"]
-        side = "more" if alone.mean() > MARGIN else "less"
+    for width, found in exact.items():
+        side = "more" if found["p"].mean() > MARGIN else "less"
         name = f"p alone gains {side} than half a point at {width}"
-        lines[name] = alone, p_exists(alone, MARGIN)
-    for name in ("p after share", "share"):
-        parts = [cost_difference(rows, width, name) for width in WIDTHS]
-        worst = max(parts, key=p_equivalent)
-        lines[f"{name}: equivalent under both rules for the cost"] = worst, p_equivalent(worst)
-    parts = [level(rows, w, "v_both5") - level(rows, w, "v_both") for w in WIDTHS]
-    worst = max(parts, key=p_equivalent)
-    lines["five exponents are equivalent to seven"] = worst, p_equivalent(worst)
+        lines[name] = found["p"], p_exists(found["p"], MARGIN)
+    parts = {
+        f"{name}: equivalent under both rules for the cost":
+            [scale[w][name] - exact[w][name] for w in WIDTHS]
+        for name in ("p after share", "share")
+    }  # fmt: skip
+    parts["five exponents are equivalent to seven"] = [
+        level(rows, w, "v_both5") - level(rows, w, "v_both") for w in WIDTHS
+    ]
+    for name, some in parts.items():
+        worst = max(some, key=p_equivalent)
+        lines[name] = worst, p_equivalent(worst)
     corrected = holm({name: p for name, (_, p) in lines.items()})
     return pd.DataFrame({
         name: {"difference": compare_over_sets(off), "p": p, "corrected": corrected[name]}
@@ -128,45 +139,28 @@ def cost_difference(rows: pd.DataFrame, width: str, gain: str) -> pd.Series:
     return tuning_gains(rows, width, "scale")[gain] - tuning_gains(rows, width)[gain]
 
 
-def bars(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return what the figure shows: every gain with its interval, and under the other rule."""
-    lines = {}
-    for width in WIDTHS:
-        exact, scale = tuning_gains(rows, width), tuning_gains(rows, width, "scale")
-        for name in COLOURS:
-            found = compare_over_sets(exact[name])
-            lines[width, name] = {
-                "mean": found.mean, "low": found.low, "high": found.high,
-                "cost rule": scale[name].mean(),
-            }  # fmt: skip
-    return pd.DataFrame(lines).T.rename_axis(["width", "gain"])
-
-
-def draw_gains(table: pd.DataFrame) -> Draw:
-    """Draw three bars a width with intervals; open dots are the same under the cost rule."""
+def draw_gains(rows: pd.DataFrame) -> Draw:
+    """Draw three gains a width with intervals; open dots are the same under the cost rule."""
     words = {"share": "tuning the share", "p": "tuning p", "p after share": "p after the share"}
+    exact, scale = ([tuning_gains(rows, w, cost) for w in WIDTHS] for cost in ("exact", "scale"))
 
     def draw(narrow: bool) -> Figure:
         figure, (ax,) = panels(1, narrow=narrow, height=3.4)
         ax.axhspan(-MARGIN, MARGIN, color="#e3e3e3", lw=0, zorder=0)
         ax.axhline(0.0, color="#666666", lw=0.8)
         for k, (name, colour) in enumerate(COLOURS.items()):
-            part = table.xs(name, level="gain").loc[list(WIDTHS)]
-            x = np.arange(len(part)) + 0.27 * (k - 1)
-            error = [part["mean"] - part["low"], part["high"] - part["mean"]]
-            ax.bar(x, part["mean"], 0.25, color=colour, label=words[name], zorder=2)
-            ax.errorbar(x, part["mean"], error, fmt="none", color="#333333", lw=1.1, zorder=3)
-            ax.plot(x + 0.06, part["cost rule"], "o", mfc="white", mec="#333333", zorder=4)
+            found = [compare_over_sets(one[name]) for one in exact]
+            x, mean = np.arange(len(found)) + 0.27 * (k - 1), [one.mean for one in found]
+            half = [one.high - one.mean for one in found]
+            ax.bar(x, mean, 0.25, color=colour, label=words[name], zorder=2)
+            ax.errorbar(x, mean, half, fmt="none", color="#333333", lw=1.1, zorder=3)
+            with_cost = [one[name].mean() for one in scale]
+            ax.plot(x + 0.06, with_cost, "o", mfc="white", mec="#333333", zorder=4)
         ax.plot([], [], "o", mfc="white", mec="#333333", label="with the default cost")
         ax.set_xticks(range(len(WIDTHS)), [f"{name}\nwidth" for name in WIDTHS.values()])
         ax.set(ylabel="gain, AUC points")
         ax.grid(axis="x", visible=False)
-        place = (
-            {"bbox_to_anchor": (0.42, 1.0), "columnspacing": 1.0}
-            if narrow
-            else {"bbox_to_anchor": (0.5, 1.0)}
-        )
-        ax.legend(loc="lower center", ncols=2 if narrow else 4, **place)
+        figure.legend(loc="outside upper center", ncols=2 if narrow else 4)
         return figure
 
     return draw

@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from replication.evidence import MARGIN, compare_over_sets
-from replication.findings.weights_tables import FAMILY_LEVEL, by_table, judged_family, p_positive
-from replication.heavy_tails import holm, p_equivalent, p_exists
+from replication.findings.weights_tables import FAMILY_LEVEL, by_table, judged_family, predicted
+from replication.heavy_tails import holm, p_equivalent, p_exists, p_positive
 
 WITH_LABELS, WITHOUT_LABELS = "lp-", "lp without labels"
 RIVALS = ("difference of means", "two-class machine", "trees", "network")
@@ -98,12 +98,10 @@ def label_secondary(rows: pd.DataFrame) -> pd.DataFrame:
     return judged_family({}, either)
 
 
-def by_number_of_labels(
-    rows: pd.DataFrame, first: str = WITH_LABELS, second: str = WITHOUT_LABELS
-) -> pd.Series:
-    """Average a difference over thirds of the tables by number of labels (exploratory)."""
+def by_number_of_labels(rows: pd.DataFrame) -> pd.Series:
+    """Average the gain from labels over thirds of the tables by number of labels (exploratory)."""
     labels = rows.groupby("dataset", sort=False)["labels"].first()
-    off = by_table(rows, first, second)
+    off = by_table(rows, WITH_LABELS, WITHOUT_LABELS)
     third = np.minimum(labels[off.index].rank(method="first") * 3 // (len(off) + 1), 2)
     return off.groupby(third).mean()
 
@@ -117,16 +115,9 @@ def chosen_values(rows: pd.DataFrame, contestant: str, key: str) -> pd.Series:
 
 def label_predictions(rows: pd.DataFrame) -> pd.DataFrame:
     """Compare the means with the ranges that the plan predicted."""
-    off = primary_differences(rows)
     wanted = {
         "labels": (2.0, 10.0), "p, all over l2-": (-0.2, 0.5), "p over l1-": (-0.5, 1.0),
         "over trees": (-np.inf, -3.0), "over two-class machine": (-np.inf, -1.0),
         "over difference of means": (-2.0, 2.0),
     }  # fmt: skip
-    return pd.DataFrame({
-        name: {
-            "low": low, "high": high, "found": off[name].mean(),
-            "met": low <= off[name].mean() <= high,
-        }
-        for name, (low, high) in wanted.items()
-    }).T  # fmt: skip
+    return predicted(wanted, primary_differences(rows))

@@ -27,8 +27,8 @@ from replication.paper import COSTS, EXPONENTS, TRIALS
 from replication.statistics import (
     Friedman,
     Interval,
+    by_cluster,
     cluster_count,
-    cluster_of,
     critical_difference,
     friedman,
     mean_matrix,
@@ -194,8 +194,7 @@ def ranking(rows: pd.DataFrame) -> Numbers:
     """
     table = table_of(rows)
     ranks = table.ranks.sort_values()
-    clusters = [cluster_of(name) for name in table.here.index]
-    test = friedman(table.here.groupby(clusters, sort=False).mean())
+    test = friedman(by_cluster(table.here).mean())
     plain = {name: name.removesuffix(table.mark) for name in ranks.index}
     places = (table.places.loc[ranks.index] / 100).rename(index=plain)
     pairs = ((f"{name}-SVDD{table.mark}", f"l1-SVDD{table.mark}") for name in ("lp", "l2"))
@@ -236,29 +235,28 @@ def by_method(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def rank_lines(table: Rerun) -> pd.DataFrame:
-    """Average ranks: printed, from the printed means, corrected, rerun."""
+    """Tabulate average ranks: printed, from the printed means, corrected, rerun."""
     shown = tables.rank_table(table.rows, table.setting)
     return shown.loc[table.methods].rename(index=method_label)
 
 
 def test_lines(table: Rerun) -> pd.DataFrame:
-    """p-values of "all methods rank alike"."""
+    """Tabulate p-values of "all methods rank alike"."""
     tests = {"from printed means": friedman(printed.printed_matrix(table.setting))}
-    if table.test:
-        tests["rerun"] = table.test
-    lines = {"printed": {"Friedman": printed.FRIEDMAN_P[table.setting]}}
-    for name, test in tests.items():
-        lines[name] = {"Friedman": test.p_value, "Iman–Davenport": test.iman_davenport_p}
+    tests |= {"rerun": table.test} if table.test else {}
+    lines = {"printed": {"Friedman": printed.FRIEDMAN_P[table.setting]}} | {
+        name: {"Friedman": test.p_value, "Iman–Davenport": test.iman_davenport_p}
+        for name, test in tests.items()
+    }
     return pd.DataFrame(lines).T.rename_axis("p-value")
 
 
 def holm_lines(table: Rerun) -> pd.DataFrame:
-    """Wilcoxon's test of ℓp against each other method with Holm's correction, here and printed."""
-    others = table.methods[1:]
+    """Tabulate Wilcoxon's test of ℓp against each other method with Holm's correction."""
     whole = printed.printed_matrix(table.setting, corrected=True)
-    frames = {"Holm p": table.here, "printed p": whole}
     lines = {
-        title: list(wilcoxon_holm(frame)[table.own][others]) if len(frame) > 1 else TOO_FEW
-        for title, frame in frames.items()
-    }
+        title: wilcoxon_holm(frame)[table.own][table.methods[1:]].to_list()
+        if len(frame) > 1 else TOO_FEW
+        for title, frame in (("Holm p", table.here), ("printed p", whole))
+    }  # fmt: skip
     return pd.DataFrame(lines, index=pd.Index(list(table.against), name="comparison"))

@@ -1,7 +1,7 @@
-"""When p matters: numbers of ``exponent_sensitivity.csv`` and ``exponent_sensitivity_share.csv``.
+"""When p matters: numbers of ``exponent_sensitivity_share.csv`` and its frozen forerunner.
 
 The rules are in ``studies/plans/exponent_sensitivity.md``. The sign r is a rank correlation of the
-scores of two exponents; p matters on a table where their AUCs differ by more than half a point.
+scores of p = 1 and 2; p matters on a table where their AUCs differ by more than half a point.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.stats import rankdata
+from sklearn.metrics import roc_auc_score
 
 from replication.evidence import MARGIN
 from replication.heavy_tails import one_a_cluster, share_range
 
 THRESHOLDS = (0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9995)
-CANDIDATES = {"loo": "leave-one-out", "held": "held-out", "artificial": "held-out and artificial"}
+CANDIDATES = ("loo", "held", "artificial")  # from cheap to dear
 NEAR_BEST = 0.02  # a cheaper candidate is taken whose area is so near the largest
 LEAST_SAME, MOST_WRONG = 60, 0.01  # design: pairs in "same", share of them above half a point
 LEAST_DIFFERS, LEAST_RIGHT = 20, 0.6
@@ -36,24 +36,21 @@ class Design(NamedTuple):
     matters: int
 
 
-def difference(rows: pd.DataFrame, pair: str = "1_2") -> pd.Series:
-    """Return the AUC of the second exponent minus that of the first, for 1-2 with reversed sign."""
-    first, second = pair.split("_")
-    off = rows[f"auc_{second}"] - rows[f"auc_{first}"]
-    return -off if pair == "1_2" else off
-
-
-def area(sign: pd.Series, matters: pd.Series) -> float:
-    """Return the area under the curve with which a low sign finds what matters."""
-    r, hit = rankdata(-sign.fillna(-1.0)), matters.to_numpy()
-    hits, rest = hit.sum(), (~hit).sum()
-    return float((r[hit].sum() - hits * (hits + 1) / 2) / (hits * rest))
+def size(rows: pd.DataFrame) -> pd.Series:
+    """Return the absolute difference of the two AUCs."""
+    return (rows["auc_1"] - rows["auc_2"]).abs()
 
 
 def design(rows: pd.DataFrame) -> Design:
-    """Choose the candidate and both thresholds by the plan, from rows of the design tables."""
-    matters = difference(rows).abs() > MARGIN
-    areas = {name: area(rows[f"{name}_1_2"], matters) for name in CANDIDATES}
+    """Choose the candidate and both thresholds by the plan, from rows of the design tables.
+
+    ``areas``: under the curve with which a low sign finds what matters.
+    """
+    matters = size(rows) > MARGIN
+    areas = {
+        name: float(roc_auc_score(matters, -rows[f"{name}_1_2"].fillna(-1.0)))
+        for name in CANDIDATES
+    }
     best = max(areas.values())
     candidate = next(name for name, one in areas.items() if one >= best - NEAR_BEST)
     r = rows[f"{candidate}_1_2"]
@@ -66,46 +63,35 @@ def design(rows: pd.DataFrame) -> Design:
         t for t in THRESHOLDS
         if t <= high and (r < t).sum() >= LEAST_DIFFERS and matters[r < t].mean() >= LEAST_RIGHT
     ]  # fmt: skip
-    return Design(
-        areas, candidate, high, max(lows, default=THRESHOLDS[0]), len(rows), matters.sum()
-    )
+    low = max(lows, default=THRESHOLDS[0])
+    return Design(areas, candidate, high, low, len(rows), matters.sum())
 
 
-def bands_of(sign: pd.Series, chosen: Design) -> pd.Series:
-    """Return the band of each table."""
-    words = np.select([sign >= chosen.high, sign < chosen.low], ["same", "differs"], "unclear")
-    return pd.Series(words, index=sign.index)
-
-
-def judged(
-    rows: pd.DataFrame, chosen: Design, width: str, pair: str = "1_2", *,
-    sign: str | None = None, level: float = 0.95,
-) -> pd.DataFrame:  # fmt: skip
+def judged(rows: pd.DataFrame, chosen: Design, width: str, level: float = 0.95) -> pd.DataFrame:
     """Return tables, and the share above half a point with its interval, for each band.
 
     ``rows`` are of one draw; one table stands for a cluster.
     """
     at = rows[rows["width"] == width].set_index("dataset")
     at = at.loc[one_a_cluster(at["auc_1"]).index]
-    matters = difference(at, pair).abs() > MARGIN
-    bands = bands_of(at[f"{sign or chosen.candidate}_{pair}"], chosen)
+    r, off = at[f"{chosen.candidate}_1_2"], size(at)
+    bands = np.select([r >= chosen.high, r < chosen.low], ["same", "differs"], "unclear")
     lines = {}
     for band in BANDS:
-        inside = matters[bands == band]
+        inside = off[bands == band] > MARGIN
         share = share_range(int(inside.sum()), len(inside), level)
-        size = difference(at, pair).abs()[bands == band].mean()
-        lines[band] = {"tables": len(inside), **share._asdict(), "mean size": size}
+        lines[band] = {"tables": len(inside), **share._asdict()}
     return pd.DataFrame(lines).T.rename_axis("band")
 
 
 def same_is_safe(table: pd.DataFrame) -> bool:
-    """Rule 1: enough tables in "same", and the upper end of their share is small."""
+    """Say whether enough tables are "same", and the upper end of their share is small (rule 1)."""
     same = table.loc["same"]
     return bool(same["tables"] >= JUDGED_SAME and same["high"] <= SAFE)
 
 
 def differs_warns(table: pd.DataFrame) -> bool | None:
-    """Rule 2: most tables in "differs" are above half a point. None: too few tables to decide."""
+    """Say whether most tables in "differs" are above half a point (rule 2); None if too few."""
     differs = table.loc["differs"]
     if differs["tables"] < JUDGED_DIFFERS:
         return None

@@ -11,27 +11,25 @@ import pandas as pd
 from replication import table_sets
 from replication.evidence import Difference, compare_over_sets
 from replication.findings import Numbers
-from replication.statistics import Interval, cluster_interval
+from replication.statistics import cluster_interval
 
 OTHERS = ("1", "1.2", "5", "20", "mean")
-CHOSEN, SHARE = "chosen", 0.1
-RULE = "quarter-mean-distance"
 
 
 def of_part(rows: pd.DataFrame, part: str = "judged") -> pd.DataFrame:
-    """Rows of the design or of the judged tables; of a made-up table, all."""
-    known = table_sets.records()["part"]
-    return rows[[known.get(name, part) == part for name in rows["dataset"]]]
+    """Return the rows of the design or of the judged tables."""
+    return rows[rows["dataset"].map(table_sets.records()["part"]) == part]
 
 
-def exponents_at(rows: pd.DataFrame, width: str = CHOSEN, share: float = SHARE) -> pd.DataFrame:
-    """One line a table: every exponent at a width and a share."""
+def exponents_at(rows: pd.DataFrame, width: str, share: float) -> pd.DataFrame:
+    """Return one line a table: every exponent at a width and a share."""
     return rows[(rows["width"] == width) & (rows["share"] == share)].set_index("dataset")
 
 
-def beside_two(table: pd.DataFrame) -> pd.DataFrame:
-    """AUC of every other exponent and of the kernel mean minus that of p = 2."""
-    return pd.DataFrame({p: table[f"auc_{p}"] - table["auc_2"] for p in OTHERS})
+def over_two(rows: pd.DataFrame, width: str, share: float) -> dict[str, Difference]:
+    """Compare the AUC of every other exponent and of the kernel mean with that of p = 2."""
+    at = exponents_at(rows, width, share)
+    return {p: compare_over_sets(at[f"auc_{p}"] - at["auc_2"]) for p in OTHERS}
 
 
 def tables_p(rows: pd.DataFrame) -> Numbers:
@@ -42,28 +40,19 @@ def tables_p(rows: pd.DataFrame) -> Numbers:
     ``gain_many``: what labels gain with these shares, by width.
     """
     judged = of_part(rows)
-
-    def over(width: str, share: float) -> dict[str, Difference]:
-        return {
-            p: compare_over_sets(d)
-            for p, d in beside_two(exponents_at(judged, width, share)).items()
-        }
-
-    def gain(share: float) -> dict[str, Interval]:
-        widths = {"rule": RULE, "scale": "scale", "chosen": CHOSEN}
-        return {
-            n: cluster_interval(exponents_at(judged, w, share)["gain"]) for n, w in widths.items()
-        }
-
+    gain, gain_many = (
+        {w: cluster_interval(exponents_at(judged, w, share)["gain"]) for w in ("scale", "chosen")}
+        for share in (0.1, 0.3)
+    )
     return {
         "tables": judged["dataset"].nunique(),
         "designed": of_part(rows, "design")["dataset"].nunique(),
         "rows": int(rows["rows"].max()),
-        "over": over(CHOSEN, SHARE),
-        "scale": over("scale", SHARE),
-        "scale_many": over("scale", 0.3),
-        "gain": gain(SHARE),
-        "gain_many": gain(0.3),
+        "over": over_two(judged, "chosen", 0.1),
+        "scale": over_two(judged, "scale", 0.1),
+        "scale_many": over_two(judged, "scale", 0.3),
+        "gain": gain,
+        "gain_many": gain_many,
     }
 
 

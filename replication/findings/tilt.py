@@ -5,6 +5,7 @@ Table: ``tilt``; rule in ``studies/plans/tilt.md``; theorems and proofs in ``not
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -84,13 +85,10 @@ def one_curve(rows: pd.DataFrame) -> Numbers:
     cells, one = paper[paper["p"] > 1.0], paper[paper["p"] == 1.0]
     least = one.groupby(SPLIT)["way"].min().groupby("dataset").median()
     on, near = table["on_curve"].astype(bool), table["open"].astype(bool)
-    return {
+    kinds = {"on": on, "open": near, "off": ~on & ~near}
+    return {kind: [fraction(p) for p in table.index[some]] for kind, some in kinds.items()} | {
         "sets": rows["dataset"].nunique(),
-        "on": [fraction(p) for p in table.index[on]],
-        "open": [fraction(p) for p in table.index[near]],
-        "off": [fraction(p) for p in table.index[~on & ~near]],
         "size": {fraction(p): value for p, value in table["size"].items()},
-        "left": {fraction(p): value for p, value in table["left"].items()},
         "span": float(span.mean()),
         "at_mean": 100 * float((cells["way"] < 0.1).mean()),
         "l1_at_hard": 100 * float((one["way"] > 0.95).mean()),
@@ -101,9 +99,8 @@ def one_curve(rows: pd.DataFrame) -> Numbers:
 def draw_curves(rows: pd.DataFrame, shown: tuple[str, ...] = SHOWN) -> Draw:
     """Draw the AUC from the kernel mean to the hard ball for all p, and mark the paper's cells."""
     rows = rows.assign(way=way_to_hard_ball(rows))
-    names = [name for name in shown if name in set(rows["dataset"])] or sorted(
-        set(rows["dataset"])
-    )[:6]
+    known = set(rows["dataset"])
+    names = [name for name in shown if name in known] or sorted(known)[:6]
 
     def draw(narrow: bool) -> Figure:
         import matplotlib.pyplot as plt
@@ -111,14 +108,14 @@ def draw_curves(rows: pd.DataFrame, shown: tuple[str, ...] = SHOWN) -> Draw:
         columns = 2 if narrow else 3
         lines = -(-len(names) // columns)
         size = (NARROW, 1.6 * lines + 1.1) if narrow else (WIDE, 2.0 * lines + 0.7)
-        figure, axes = plt.subplots(
-            lines, columns, figsize=size, layout="constrained", sharex=True, squeeze=False
-        )
-        for ax, name in zip(axes.flat, names, strict=False):
+        look = {"layout": "constrained", "sharex": True, "squeeze": False}
+        figure, axes = plt.subplots(lines, columns, figsize=size, **look)
+        for ax, name in zip_longest(axes.flat, names):
+            if name is None:
+                ax.set_axis_off()
+                continue
             _draw_set(ax, rows[rows["dataset"] == name])
             ax.set_title(set_label(name), fontsize=9)
-        for ax in axes.flat[len(names) :]:
-            ax.set_axis_off()
         for ax in axes[-1]:
             ax.set_xticks([0, 0.5, 1], ["mean", "", "hard"])
         figure.supxlabel("√ tilt, share of the path", fontsize=9)
@@ -151,15 +148,14 @@ def _draw_set(ax: Axes, rows: pd.DataFrame) -> None:
 
 
 def _near_mean(rows: pd.DataFrame) -> pd.DataFrame:
-    """Matched models of smooth p with the measured over the predicted distance of the centres."""
+    """Add the measured over the predicted distance of the centres to models of smooth p."""
     others = matched_models(rows)
     return others[others["p"] > 1.0].assign(ratio=lambda t: t["distance"] / t["predicted"])
 
 
 def ratio_table(rows: pd.DataFrame) -> pd.DataFrame:
     """Tabulate measured over predicted distance of the centres: exponents × shares, medians."""
-    smooth = _near_mean(rows)
-    return smooth.pivot_table(index="p", columns="share", values="ratio", aggfunc="median")
+    return _near_mean(rows).pivot_table("ratio", "p", "share", aggfunc="median")
 
 
 def leaving_mean(rows: pd.DataFrame) -> Numbers:

@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from replication.evidence import Difference, compare_over_sets
-from replication.heavy_tails import holm, p_equivalent, p_exists
+from replication.evidence import compare_over_sets
+from replication.findings import Numbers
+from replication.heavy_tails import holm, p_equivalent, p_exists, p_positive
 
 THREE_WEIGHTINGS = ("position", "density", "global-local")
 FAMILY_LEVEL = 0.05
@@ -36,13 +37,6 @@ class Reason(NamedTuple):
         if self.weights_matter:
             return "both" if self.range_matters else "the weights"
         return "undecided"
-
-
-class WeightsClaim(NamedTuple):
-    """Difference of lp to each weighting over the wide range, and the verdict on tables."""
-
-    over: dict[str, Difference]
-    verdict: str
 
 
 def by_table(rows: pd.DataFrame, first: str, second: str) -> pd.Series:
@@ -72,18 +66,12 @@ def left_over(rows: pd.DataFrame) -> dict[str, pd.Series]:
     return {w: by_table(rows, weighted_at(w), weighted_at("none")) for w in THREE_WEIGHTINGS}
 
 
-def range_gain(rows: pd.DataFrame, kind: str = "") -> dict[str, pd.Series]:
+def range_gain(rows: pd.DataFrame) -> dict[str, pd.Series]:
     """Return the gain of the wide range over the narrow one at p = 1, without and with weights."""
-    return {"none": by_table(rows, weighted_at("none"), weighted_at("none", "narrow"))} | {
-        w: by_table(rows, weighted_at(w, kind=kind), weighted_at(w, "narrow", kind=kind))
-        for w in THREE_WEIGHTINGS
+    return {
+        w: by_table(rows, weighted_at(w), weighted_at(w, "narrow"))
+        for w in ("none", *THREE_WEIGHTINGS)
     }
-
-
-def interaction(rows: pd.DataFrame, kind: str = "") -> dict[str, pd.Series]:
-    """Return by how much the gain of range is larger with each weighting than without."""
-    gains = range_gain(rows, kind)
-    return {w: (gains[w] - gains["none"]).dropna() for w in THREE_WEIGHTINGS}
 
 
 def lp_minus_weighted(rows: pd.DataFrame) -> dict[str, pd.Series]:
@@ -92,11 +80,6 @@ def lp_minus_weighted(rows: pd.DataFrame) -> dict[str, pd.Series]:
 
 
 # -- verdicts --------------------------------------------------------------------------------------
-
-
-def p_positive(values: pd.Series) -> float:
-    """Return the p-value of "the difference exists and is positive"."""
-    return p_exists(values) if values.mean() > 0.0 else 1.0
 
 
 def two_of(p_values: list[float]) -> float:
@@ -119,14 +102,13 @@ def reason(rows: pd.DataFrame) -> Reason:
     return Reason(*(p <= FAMILY_LEVEL for p in corrected.values()), corrected)
 
 
-def claim_on_tables(rows: pd.DataFrame) -> WeightsClaim:
-    """Judge "lp improves on linear re-weighting as such" by the three intervals."""
+def claim_on_tables(rows: pd.DataFrame) -> Numbers:
+    """Judge "lp improves on linear re-weighting as such" by its leads ``over`` each weighting."""
     over = {w: compare_over_sets(values) for w, values in lp_minus_weighted(rows).items()}
     above = sum(one.low > 0.0 for one in over.values())
     below = any(one.high < 0.0 for one in over.values())
-    if above == len(over):
-        return WeightsClaim(over, "holds")
-    return WeightsClaim(over, "holds partly" if above and not below else "not reproduced")
+    partly = "holds partly" if above and not below else "not reproduced"
+    return {"over": over, "verdict": "holds" if above == len(over) else partly}
 
 
 def weights_secondary(rows: pd.DataFrame) -> pd.DataFrame:
@@ -138,7 +120,11 @@ def weights_secondary(rows: pd.DataFrame) -> pd.DataFrame:
         f"{w}: meaning at p = {p:g}": meaning(rows, p)[w]
         for w in THREE_WEIGHTINGS for p in (2.0, 5.0)
     }  # fmt: skip
-    either = {f"{w}: interaction with the range": v for w, v in interaction(rows).items()}
+    gains = range_gain(rows)
+    either = {
+        f"{w}: interaction with the range": (gains[w] - gains["none"]).dropna()
+        for w in THREE_WEIGHTINGS
+    }
     return judged_family(positive, either)
 
 
@@ -158,18 +144,24 @@ def judged_family(positive: Values, either: Values) -> pd.DataFrame:
     }).T  # fmt: skip
 
 
+def predicted(wanted: Mapping[str, tuple[float, float]], found: Values) -> pd.DataFrame:
+    """Compare means with the ranges that a plan predicted."""
+    means = {name: float(found[name].mean()) for name in wanted}
+    return pd.DataFrame({
+        name: {"low": low, "high": high, "found": means[name], "met": low <= means[name] <= high}
+        for name, (low, high) in wanted.items()
+    }).T  # fmt: skip
+
+
 def weights_predictions(rows: pd.DataFrame) -> pd.DataFrame:
     """Compare the means with the ranges that the plan predicted at p = 1."""
-    wanted = {"range, without weights": (range_gain(rows)["none"], 1.0, 6.0)}
+    found, wanted = {"range, without weights": range_gain(rows)["none"]}, {}
+    wanted["range, without weights"] = 1.0, 6.0
     for name, low, high, values in (
         ("meaning", -0.3, 0.8, meaning(rows)),
         ("left", -1.0, 1.0, left_over(rows)),
         ("lp minus weighted", -0.7, 0.7, lp_minus_weighted(rows)),
     ):
-        wanted |= {f"{name}, {w}": (values[w], low, high) for w in THREE_WEIGHTINGS}
-    return pd.DataFrame({
-        name: {
-            "low": low, "high": high, "found": float(v.mean()), "met": low <= v.mean() <= high,
-        }
-        for name, (v, low, high) in wanted.items()
-    }).T  # fmt: skip
+        found |= {f"{name}, {w}": values[w] for w in THREE_WEIGHTINGS}
+        wanted |= {f"{name}, {w}": (low, high) for w in THREE_WEIGHTINGS}
+    return predicted(wanted, found)

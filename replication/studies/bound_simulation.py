@@ -11,7 +11,6 @@ model is fitted to the first FIT_AT_MOST of them, and its slacks are taken on al
     repetition   one training sample: one row for every p and margin
     coverage     the share of repetitions in which a bound held        -> bound_coverage.csv
     terms        term by term, and the p that minimises each quantity  -> bound_terms.csv
-    sizes        the n from which a bound is below 1                   -> bound_samplesize.csv
 
 A repetition is a task of the runner; ``coverage`` and ``terms`` summarise the rows of all of them.
 """
@@ -27,12 +26,12 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import roc_auc_score
 
-from lpsvdd.bounds import error_bound, margin_loss, rademacher, sample_size, trace_bound
+from lpsvdd.bounds import error_bound, margin_loss, rademacher, trace_bound
 from lpsvdd.kernels import kernel_matrix, squared_distances
 from lpsvdd.solver import solve
 from replication.paper import EXPONENTS, SETTINGS
 from replication.runner import Row
-from replication.studies.study import Named, simulation, study
+from replication.studies.study import Named, study
 
 GAMMA, COST, TARGET_SHARE, DELTA = 0.1, 0.1, 0.8, 0.05
 FIT_AT_MOST = 200
@@ -40,7 +39,6 @@ TEST_SEED, MASTER_SEED, N_TEST, N_DRAWS = 20_000_001, 6, 20_000, 200
 REPETITIONS = 200
 MARGINS = (0.05, 0.2, 0.5, 1.0)
 COVERAGE_SIZES, COVERAGE_EXPONENTS = (50, 100, 200, 6400), (1.0, 4 / 3, 2.0, 5.0)
-SIZE_MARGINS, SIZE_TARGETS = (0.05, 0.1, 0.2, 0.5, 1.0), (1.0, 0.5)
 TERMS_SIZE, TERMS_EXPONENTS = 200, (1.0, *EXPONENTS)
 # What the p-study minimises: the two bounds, the probability they bound, and three true errors.
 MINIMISED = ("corrected", "paper", "violation", "error", "balanced_error", "auc_loss")
@@ -189,27 +187,19 @@ def coverage(rows: pd.DataFrame) -> pd.DataFrame:
     deviation_ratio_max is the largest (risk - empirical) / (complexity + confidence): the theorem
     says that it is at most one with probability 1 - delta.
     """
+    ratio = (rows.risk - rows.empirical) / (rows.complexity + rows.confidence)
     rows = rows.assign(
-        deviation_ratio=(rows.risk - rows.empirical) / (rows.complexity + rows.confidence),
-        nonvacuous_corrected=rows.corrected < 1,
+        deviation_ratio=ratio, nonvacuous_corrected=rows.corrected < 1,
         nonvacuous_paper=rows.paper < 1,
-    )
-    mean = ["violation", "risk", "empirical", "linear", "offset", "confidence", "corrected",
-            "paper", "norm", "radius_sq"]  # fmt: skip
-    shares = {
-        "coverage_corrected": ("covered_corrected", "mean"),
-        "coverage_paper": ("covered_paper", "mean"),
-        "nonvacuous_corrected": ("nonvacuous_corrected", "mean"),
-        "nonvacuous_paper": ("nonvacuous_paper", "mean"),
-        "violation_max": ("violation", "max"),
-        "deviation_ratio_max": ("deviation_ratio", "max"),
-        "norm_max": ("norm", "max"),
-        "repetitions": ("seed", "size"),
-    }
+    )  # fmt: skip
+    means = ("violation", "risk", "empirical", "linear", "offset", "confidence", "corrected",
+             "paper", "norm", "radius_sq")  # fmt: skip
+    shares = ("coverage_corrected", "coverage_paper", "nonvacuous_corrected", "nonvacuous_paper")
+    columns = {name: (name, "mean") for name in means}
+    columns |= {name: (name.replace("coverage", "covered"), "mean") for name in shares}
+    columns |= {f"{n}_max": (n, "max") for n in ("violation", "deviation_ratio", "norm")}
     groups = rows.groupby(["setting", "n", "p", "margin"], sort=False)
-    return twelve_digits(
-        groups.agg(**{name: (name, "mean") for name in mean}, **shares).reset_index()
-    )
+    return twelve_digits(groups.agg(**columns, repetitions=("seed", "size")).reset_index())
 
 
 def terms(rows: pd.DataFrame) -> pd.DataFrame:
@@ -243,32 +233,6 @@ def twelve_digits(table: pd.DataFrame) -> pd.DataFrame:
     """Keep twelve digits: what is beyond them belongs to the processor."""
     numbers = table.select_dtypes("float").columns
     return table.assign(**{name: table[name].map(lambda v: float(f"{v:.12g}")) for name in numbers})
-
-
-@simulation(
-    "From which n on is each error bound below 1?",
-    name="bound_samplesize",
-    **parameters("SIZE_MARGINS", "SIZE_TARGETS"),
-)
-def sizes() -> pd.DataFrame:
-    """Return the smallest n with a bound below the target: Gaussian kernel, B = 1, no slack.
-
-    radius_sq = 0 is the best case of the printed bound; margin "grid" lets the bound choose among
-    all the margins and pays for it. n is written in full up to 10^15 and as a float beyond.
-    """
-    margins = [*((m, m) for m in SIZE_MARGINS), ("grid", list(SIZE_MARGINS))]
-    rows = []
-    for form, setting, target, p, (label, margin) in product(
-        ("paper", "corrected"), SETTINGS, SIZE_TARGETS, TERMS_EXPONENTS, margins
-    ):
-        negatives = setting == "negatives"
-        n = sample_size(p, margin, DELTA, target, form=form, norm=1.0, negatives=negatives)
-        rows.append({
-            "form": form, "setting": setting, "p": p, "margin": label, "delta": DELTA,
-            "target": target, "empirical": 0.0, "radius_sq": 0.0,
-            "n": n if n < 10**15 else f"{float(n):.6e}",
-        })  # fmt: skip
-    return twelve_digits(pd.DataFrame(rows))
 
 
 study(

@@ -79,19 +79,17 @@ def row_of(name: str, trial: Trial, cell: JudgedCell) -> Row:
 def unchosen_rows(trial: Trial) -> list[Row]:
     """Return models at nu = 0.1 and the width of the protocol, which no label has chosen."""
     kernels, m = trial.kernels, len(trial.y_validation)
-    K, Z = kernels.K, kernels.K_eval[m:]
+    own = {"nu": REJECTED_SHARE, "kernel": "precomputed"}
     models = {
-        "LpSVDD(nu=0.1), ball": LpSVDD(nu=REJECTED_SHARE, kernel="precomputed", surface="ball"),
-        "LpSVDD(nu=0.1)": LpSVDD(nu=REJECTED_SHARE, kernel="precomputed", surface="leave-one-out"),
-        "OneClassSVM(nu=0.1)": OneClassSVM(nu=REJECTED_SHARE, kernel="precomputed"),
+        "LpSVDD(nu=0.1), ball": LpSVDD(surface="ball", **own),
+        "LpSVDD(nu=0.1)": LpSVDD(surface="leave-one-out", **own),
+        "OneClassSVM(nu=0.1)": OneClassSVM(**own),
     }
     rows = []
     for name, model in models.items():
-        accepted = model.fit(K).predict(Z) > 0
-        reject = float(np.mean(~accepted[trial.y_test > 0]))
-        rows.append({
-            "method": name, "reject": reject, "accept": float(np.mean(accepted[trial.y_test < 0])),
-        })  # fmt: skip
+        accepted = model.fit(kernels.K).predict(kernels.K_eval[m:]) > 0
+        reject, accept = (~accepted[trial.y_test > 0]).mean(), accepted[trial.y_test < 0].mean()
+        rows.append({"method": name, "reject": float(reject), "accept": float(accept)})
     return rows
 
 
@@ -109,9 +107,7 @@ def decisions(task: Task) -> list[Row]:
         if cell is not None:
             rows.append(row_of(name, trial, cell))
     where = {"dataset": task.dataset, "trial": task.trial}
-    return [where | rounded_row(row) for row in rows + unchosen_rows(trial)]
-
-
-def rounded_row(row: Row) -> Row:
-    """Round numbers to four digits after the point."""
-    return {key: round(v, 4) if isinstance(v, float) else v for key, v in row.items()}
+    return [
+        where | {key: round(v, 4) if isinstance(v, float) else v for key, v in row.items()}
+        for row in rows + unchosen_rows(trial)
+    ]

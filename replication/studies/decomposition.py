@@ -19,9 +19,17 @@ from lpsvdd.solver import Gram, Solution
 from replication.protocol import auc
 from replication.runner import Row
 from replication.share import SharePath, equal_rows
-from replication.studies.exponent_sensitivity import later_tasks, widths_of
+from replication.studies.exponent_sensitivity import widths_of
 from replication.studies.study import study
-from replication.studies.tables import JUDGED, RULES, TABLE_SIZES, TableTask, draw, halves
+from replication.studies.tables import (
+    JUDGED,
+    RULES,
+    TABLE_SIZES,
+    TableTask,
+    draw,
+    halves,
+    later_tasks,
+)
 
 TUNED_SHARES, TUNED_EXPONENTS = (0.1, 0.05, 0.3, 0.6), (2.0, 1.5, 1.2, 1.05, 5.0, 20.0, 1.0)
 LATER_DRAWS = 2

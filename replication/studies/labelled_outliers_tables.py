@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier, IsolationForest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
+from sklearn.neural_network import MLPRegressor
 from sklearn.svm import SVC
 
 from lpsvdd import LpSVDD, LpSVDDCV
@@ -164,10 +165,8 @@ def tree_scores(data: Known) -> list[Tried]:
 def pairs_of(n: int, m: int, count: int, rng: np.random.Generator) -> Iterator[tuple]:
     """Draw an epoch in batches: rows of (targets, labels) in pairs, and the worth of each."""
     few = count // 4
-    left = np.concatenate(
-        [n + rng.integers(m, size=2 * few), rng.integers(n, size=count - 2 * few)]
-    )
-    right = np.concatenate([n + rng.integers(m, size=few), rng.integers(n, size=count - few)])
+    left = np.r_[n + rng.integers(m, size=2 * few), rng.integers(n, size=count - 2 * few)]
+    right = np.r_[n + rng.integers(m, size=few), rng.integers(n, size=count - few)]
     worth = np.repeat([8.0, 4.0, 0.0], [few, few, count - 2 * few])
     order = rng.permutation(count)
     for start in range(0, count, BATCH):
@@ -176,76 +175,31 @@ def pairs_of(n: int, m: int, count: int, rng: np.random.Generator) -> Iterator[t
 
 
 def pair_network_scores(data: Known) -> list[Tried]:
-    """Train networks to tell the worth of a pair: 8 for two labels, 4 for one, 0 for none."""
-    found: dict[tuple, Tried] = {}
-    for hidden, l2, pairs in product(NETWORK["hidden"], NETWORK["l2"], NETWORK["pairs"]):
-        for epochs, scores in trained_epochs(data, int(hidden), l2, int(pairs)):
-            values = (hidden, l2, epochs, pairs)
-            found[values] = data.tried(_name(dict(zip(NETWORK, values, strict=True))), scores)
-    return [found[values] for values in product(*NETWORK.values())]
+    """Train networks to tell the worth of a pair: 8 for two labels, 4 for one, 0 for none.
 
-
-def trained_epochs(
-    data: Known, hidden: int, l2: float, pairs: int
-) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield numbers of epochs and the scores after them; fewer are the beginning of more."""
-    X = np.vstack([data.targets, data.labels])
-    n, m = len(data.targets), len(data.labels)
+    A row scores minus the mean over its pairs (label, row) and (row, target) with some of both.
+    """
+    X, n = np.vstack([data.targets, data.labels]), len(data.targets)
     rng = np.random.default_rng(2)
     labels, targets = (
         rows[rng.integers(len(rows), size=REFERENCES)] for rows in (data.labels, data.targets)
     )
-    model = PairNetwork(2 * X.shape[1], hidden, l2)
-    rng = np.random.default_rng(1)
-    for epoch in range(1, max(NETWORK["epochs"]) + 1):
-        for left, right, worth in pairs_of(n, m, pairs, rng):
-            model.step(np.hstack([X[left], X[right]]), worth)
-        if epoch in NETWORK["epochs"]:
-            yield epoch, -model.mean_output(labels, targets, data.test)
-
-
-class PairNetwork:
-    """One hidden layer of ReLU, trained by Adam on the squared error.
-
-    Each step does what ``MLPRegressor(random_state=1).partial_fit`` does with a batch, without
-    the checks of its arguments, which took three quarters of the time.
-    """
-
-    def __init__(self, columns: int, hidden: int, l2: float) -> None:
-        rng, self.l2, self.count = np.random.RandomState(1), l2, 0
-        self.weights: list[np.ndarray] = []  # W, b of the hidden layer, then of the output
-        for fan_in, fan_out in ((columns, hidden), (hidden, 1)):
-            bound = np.sqrt(6.0 / (fan_in + fan_out))
-            self.weights += [
-                rng.uniform(-bound, bound, (fan_in, fan_out)), rng.uniform(-bound, bound, fan_out)
-            ]  # fmt: skip
-        self.first, self.second = ([np.zeros_like(w) for w in self.weights] for _ in range(2))
-
-    def step(self, X: np.ndarray, y: np.ndarray) -> None:
-        """Take one step of Adam on a batch."""
-        W, b, V, c = self.weights
-        hidden = np.maximum(X @ W + b, 0.0)
-        off = hidden @ V + c - y[:, None]
-        back = (off @ V.T) * (hidden > 0.0)
-        n = len(X)
-        gradients = [
-            (X.T @ back + self.l2 * W) / n, back.mean(axis=0),
-            (hidden.T @ off + self.l2 * V) / n, off.mean(axis=0),
-        ]  # fmt: skip
-        self.count += 1
-        rate = 0.001 * np.sqrt(1.0 - 0.999**self.count) / (1.0 - 0.9**self.count)
-        for w, g, one, two in zip(self.weights, gradients, self.first, self.second, strict=True):
-            one += 0.1 * (g - one)
-            two += 0.001 * (g * g - two)
-            w -= rate * one / (np.sqrt(two) + 1e-8)
-
-    def mean_output(self, labels: np.ndarray, targets: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Average the output over the pairs (label, row) and (row, target) of every row."""
-        W, b, V, c = self.weights
-        left, right = np.split(W, 2)  # the first layer is linear in both rows of a pair
-        first, second = rows @ left + b, rows @ right + b
-        hidden = [second + one @ left for one in labels] + [first + one @ right for one in targets]
-        return np.mean([np.maximum(one, 0.0) @ V[:, 0] for one in hidden], axis=0) + c[0]
+    both = [np.vstack([np.r_[one, z] for one in labels] + [np.r_[z, one] for one in targets])
+            for z in data.test]  # fmt: skip
+    asked = np.vstack(both)
+    found: dict[tuple, Tried] = {}
+    for hidden, l2, pairs in product(NETWORK["hidden"], NETWORK["l2"], NETWORK["pairs"]):
+        rng = np.random.default_rng(1)
+        options = {"alpha": l2, "batch_size": BATCH, "random_state": 1}
+        model = MLPRegressor(hidden_layer_sizes=(hidden,), **options)
+        for epochs in range(1, max(NETWORK["epochs"]) + 1):  # fewer are the beginning of more
+            for left, right, worth in pairs_of(n, len(data.labels), pairs, rng):
+                model.partial_fit(np.hstack([X[left], X[right]]), worth)
+            if epochs in NETWORK["epochs"]:
+                values = (hidden, l2, epochs, pairs)
+                scores = -model.predict(asked).reshape(len(data.test), -1).mean(axis=1)
+                found[values] = data.tried(_name(dict(zip(NETWORK, values, strict=True))), scores)
+    return [found[values] for values in product(*NETWORK.values())]
 
 
 def _name(options: dict[str, float]) -> str:

@@ -29,25 +29,17 @@ PEER_DRAWS = {"rate": 40, "ranking": 20}
 NORMAL_CLASS = {"breast_cancer": 1, "wine": 1, "digits": 8}
 
 
-def gaussian(rng: np.random.Generator, n: int) -> np.ndarray:
-    """Return n rows of eight independent normal columns."""
-    return rng.normal(size=(n, 8))
-
-
 def ring(rng: np.random.Generator, n: int) -> np.ndarray:
     """Return n points near the unit circle."""
     angle, radius = rng.uniform(0, 2 * np.pi, n), 1 + 0.1 * rng.normal(size=n)
     return radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
 
 
-def poisson_counts(rng: np.random.Generator, n: int) -> np.ndarray:
-    """Return n rows of four Poisson columns with mean 2; many rows are equal."""
-    return rng.poisson(2.0, size=(n, 4)).astype(float)
-
-
 SOURCES: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
-    "gaussian": gaussian, "ring": ring, "counts": poisson_counts,
-}  # fmt: skip
+    "gaussian": lambda rng, n: rng.normal(size=(n, 8)),
+    "ring": ring,
+    "counts": lambda rng, n: rng.poisson(2.0, size=(n, 4)).astype(float),  # many rows are equal
+}
 
 
 @dataclass(frozen=True)
@@ -106,7 +98,7 @@ def peer_rows(task: PeerTask, peers: Iterable[tuple[str, Any, int]]) -> list[Row
     for name, model, sign in peers:
         model.fit(train)
         if task.kind == "rate":
-            value = 100 * np.mean(model.predict(new) == (-1 if sign > 0 else 1))
+            value = 100 * np.mean(model.predict(new) == -sign)
         else:
             scored = sign * model.decision_function(np.vstack([new, scaler.transform(others)]))
             value = 100 * roc_auc_score(np.arange(len(scored)) < len(new), scored)

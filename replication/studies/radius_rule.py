@@ -19,6 +19,7 @@ from functools import partial
 import numpy as np
 
 from lpsvdd.solver import solve_path
+from replication.experiment import splits
 from replication.methods import (
     METHODS,
     WEIGHTINGS,
@@ -31,7 +32,7 @@ from replication.nonnegative import solve_nonnegative
 from replication.paper import COSTS, EXPONENTS
 from replication.protocol import Task, judge, prepare
 from replication.runner import Row
-from replication.studies.study import FRESH, contestant_rows, splits, study
+from replication.studies.study import FRESH, contestant_rows, study
 
 SMALL_COST = 1e-30
 """A cost at which R^2 = 0 for certain: the centre of that branch is the same at any cost."""

@@ -11,15 +11,8 @@ A solution with p > 1 leaves outside at least the support vectors of the hard ba
 slack, so small shares are out of its reach where these are many; the cells then crowd at the hard
 ball. Costs beyond share 1 (R2 = min d - delta) lead on to the mean, which p = 1 reaches at share 1:
 there C = 1/(n share). So every p has forty cells: ``SHARES`` and ``BEYOND`` for p > 1, forty shares
-for p = 1. ``matched_sparsity`` measures what the cells are: the share outside that was reached, the
-support vectors, and how far the first cell is from the hard ball and the last from the mean.
-
-An earlier study, ``fair_grid``, gave every p a grid of nu = 1/(p n c) that stops short of the mean
-for large p; it had shown the same answer on the same tables, and ``common_range`` replaces it.
-
-* ``common_range``: every fixed p, lp with as many cells, the weighted methods with as many, and
-  what tests the mechanism of H1, on the same splits.
-* ``matched_sparsity``: support vectors at the same share outside.
+for p = 1. ``common_range`` compares every fixed p, lp with as many cells, the weighted methods with
+as many, and what tests the mechanism of H1, on the same splits.
 """
 
 from __future__ import annotations
@@ -28,12 +21,13 @@ from functools import partial
 
 import numpy as np
 
-from lpsvdd.solver import Solution, solve_path
+from lpsvdd.solver import solve_path
+from replication.experiment import splits
 from replication.methods import METHODS, ScoredCell, SplitKernels, centre_cell, grid
 from replication.paper import COSTS, EXPONENTS
 from replication.protocol import Task, judge, prepare
 from replication.runner import Row
-from replication.studies.study import FRESH, contestant_rows, mean_cell, paper_path, splits, study
+from replication.studies.study import FRESH, contestant_rows, mean_cell, paper_path, study
 
 SHARES = tuple(k / 32 for k in range(32))
 BEYOND = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 1000.0)
@@ -47,18 +41,8 @@ WEIGHTED = {
     "GL-SVDD": grid(k=(5,), lam=(0.0, 0.25, 0.75, 1.0), nu=tuple((k + 1) / 10 for k in range(10))),
 }
 """Forty cells (P-SVDD: 39) for each weighted method, its own parameter included."""
-TARGETS = (0.1, 0.25, 0.5, 0.75)
 ON_BOUNDARY = 1e-6
 """A slack below this share of the spread of d counts as none, an alpha below it of the largest."""
-PARAMETERS = {
-    "p": EXPONENTS, "c": COSTS, "shares": SHARES, "beyond": BEYOND, "four": FOUR,
-    "weighted": {name: len(cells) for name, cells in WEIGHTED.items()}, "targets": TARGETS,
-}  # fmt: skip
-
-
-def distances_to_mean(kernels: SplitKernels) -> np.ndarray:
-    """Return the squared distances of the training points to their kernel mean."""
-    return kernels.diag - 2.0 * kernels.K.mean(axis=1) + kernels.K.mean()
 
 
 def share_costs(kernels: SplitKernels, p: float) -> list[float]:
@@ -66,7 +50,8 @@ def share_costs(kernels: SplitKernels, p: float) -> list[float]:
     n = len(kernels.y)
     if p == 1.0:
         return [1.0 / (n * max(k / (CELLS - 1), 1.0 / n)) for k in range(CELLS)]
-    return costs_at_mean(distances_to_mean(kernels), np.ones(n), p)
+    d = kernels.diag - 2.0 * kernels.K.mean(axis=1) + kernels.K.mean()
+    return costs_at_mean(d, np.ones(n), p)
 
 
 def costs_at_mean(d: np.ndarray, weights: np.ndarray, p: float) -> list[float]:
@@ -84,31 +69,25 @@ def costs_at_mean(d: np.ndarray, weights: np.ndarray, p: float) -> list[float]:
     return costs
 
 
-def outside_and_support(
-    d: np.ndarray, radius_sq: float, alpha: np.ndarray, spread: float | None = None
-) -> tuple[float, float]:
+def outside_and_support(d: np.ndarray, radius_sq: float, alpha: np.ndarray) -> tuple[float, float]:
     """Return the shares of points outside the ball and of support vectors.
 
     Outside: d - R2 > 1e-6 of the spread of d. Support vector: alpha > 1e-6 of the largest, or
     outside. In exact arithmetic, for p > 1, the two are the same points; for p near 1 a slack is so
     high a power of alpha that support vectors stick out by less than is measured.
     """
-    spread = (float(np.ptp(d)) or float(d.mean())) if spread is None else spread
+    spread = float(np.ptp(d)) or float(d.mean())
     outside = d - radius_sq > ON_BOUNDARY * spread
     active = alpha > ON_BOUNDARY * alpha.max()
     return float(outside.mean()), float((active | outside).mean())
 
 
-def share_solutions(kernels: SplitKernels, p: float) -> list[Solution]:
-    """Return the forty solutions of an exponent."""
-    return solve_path(kernels.K, ps=[p], cs=share_costs(kernels, p))
-
-
 def share_path(kernels: SplitKernels, p: float) -> list[ScoredCell]:
     """Return the forty cells of an exponent, numbered from the hard ball (0) to the mean (39)."""
+    found = solve_path(kernels.K, ps=[p], cs=share_costs(kernels, p))
     return [
-        centre_cell(kernels, found.alpha, p=round(p, 4), cell=number)
-        for number, found in enumerate(share_solutions(kernels, p))
+        centre_cell(kernels, ball.alpha, p=round(p, 4), cell=number)
+        for number, ball in enumerate(found)
     ]
 
 
@@ -121,8 +100,12 @@ def fixed_label(p: float) -> str:
     "Does lp beat each fixed p and the weighted methods over the same range?",
     tasks=partial(splits, first=FRESH),
     trials=20,
-    parameters=PARAMETERS,
-)
+    parameters={
+        "p": EXPONENTS, "c": COSTS, "shares": SHARES, "beyond": BEYOND, "four": FOUR,
+        "weighted": {name: len(cells) for name, cells in WEIGHTED.items()},
+        "targets": (0.1, 0.25, 0.5, 0.75),  # of a study that is frozen
+    },
+)  # fmt: skip
 def common_range(task: Task) -> list[Row]:
     """Return rows of all contestants on one split (see ``plans/common_range.md``)."""
     trial = prepare(task)
@@ -148,46 +131,3 @@ def common_range(task: Task) -> list[Row]:
         method = METHODS["pure", name]
         contestants[f"{name}, 40 cells"] = judge(trial, method.path(kernels, cells))
     return contestant_rows(task, contestants)
-
-
-@study(
-    "How many support vectors has each p at the same share outside?",
-    trials=3,
-    parameters=PARAMETERS,
-)
-def matched_sparsity(task: Task) -> list[Row]:
-    """Return for each exponent the support vectors at given shares outside, and its ends."""
-    kernels = prepare(task).kernels
-    d_mean = distances_to_mean(kernels)
-    spread = float(np.ptp(d_mean)) or float(d_mean.mean())
-    n = len(kernels.y)
-    rows, hard, length = [], None, 0.0
-    for p in (1.0, *EXPONENTS):
-        outside, support, away = [], [], []
-        solutions = share_solutions(kernels, p)
-        first = solutions[0].alpha
-        for found in solutions:
-            d = kernels.diag - 2.0 * kernels.K @ found.alpha + found.alpha @ kernels.K @ found.alpha
-            shares = outside_and_support(d, found.radius_sq, found.alpha, spread)
-            step = found.alpha - 1.0 / n
-            outside.append(shares[0])
-            support.append(shares[1])
-            away.append(float(np.sqrt(max(step @ kernels.K @ step, 0.0))))
-        length = length or away[0] or 1.0  # from the mean to the hard ball, p = 1 coming first
-        row = {"dataset": task.dataset, "trial": task.trial, "p": round(p, 4), "n": n}
-        order = np.argsort(outside, kind="stable")
-        for target in TARGETS:
-            matched = np.interp(
-                target, np.array(outside)[order], np.array(support)[order], left=np.nan
-            )
-            row[f"support_at_{target:g}"] = None if np.isnan(matched) else round(float(matched), 4)
-        hard = first if hard is None else hard
-        step = first - hard
-        row |= {
-            "least_outside": round(min(outside), 4),
-            "most_outside": round(max(outside), 4),
-            "distance_to_mean": round(away[-1] / length, 4),
-            "distance_to_hard": round(float(np.sqrt(max(step @ kernels.K @ step, 0))) / length, 4),
-        }
-        rows.append(row)
-    return rows

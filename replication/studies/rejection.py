@@ -19,6 +19,7 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -62,23 +63,23 @@ def _clusters(rng: np.random.Generator, n: int) -> np.ndarray:
     return centres[rng.integers(0, 3, n)] + 0.5 * rng.normal(size=(n, 2))
 
 
-def _centre(model: LpSVDD, X: np.ndarray) -> np.ndarray:
-    return model.dual_coef_ @ X[model.support_]
+def _radius_and_centre(model: LpSVDD, X: np.ndarray) -> tuple[float, np.ndarray]:
+    return math.sqrt(max(model.radius_sq_, 0.0)), model.dual_coef_ @ X[model.support_]
 
 
 def _chi_square(d: int, scale: float = 1.0):
     """Return the risk of a ball of the linear kernel for scale * N(0, I) in d dimensions."""
 
     def risk(model: LpSVDD, X: np.ndarray) -> float:
-        radius_sq, centre = max(model.radius_sq_, 0.0), _centre(model, X)
-        return float(ncx2.sf(radius_sq / scale**2, d, centre @ centre / scale**2))
+        radius, centre = (part / scale for part in _radius_and_centre(model, X))
+        return float(ncx2.sf(radius**2, d, centre @ centre))
 
     return risk
 
 
 def _student(model: LpSVDD, X: np.ndarray) -> float:
     """Return the risk of an interval for Student's distribution with 2 degrees of freedom."""
-    centre, radius = _centre(model, X)[0], math.sqrt(max(model.radius_sq_, 0.0))
+    radius, (centre,) = _radius_and_centre(model, X)
     return float(t.cdf(centre - radius, 2) + t.sf(centre + radius, 2))
 
 
@@ -160,25 +161,21 @@ def sample_rows(name: str, n: int, number: int) -> list[Row]:
     if population.exact is None:
         Kz = kernel_matrix(population.draw(rng, FRESH_POINTS), X, **population.kernel)
     rows = []
-    for p in RISK_EXPONENTS:
-        for nu in NOMINAL_SHARES:
-            C = cost_of_share(p, nu, n, population.slack)
-            model = fit_ball(X, p=p, C=C, **population.kernel)
-            risk = true_risk(model, population, None, Kz)
-            points = determining_points(model, density=not population.atoms)
-            row = {
-                "population": name, "n": n, "p": p, "nu": nu, "C": C, "k": points.high,
-                "two_counts": points.low < points.high, "risk": risk,
-                "radius_sq": model.radius_sq_,
-            }  # fmt: skip
-            for beta in BETAS:
-                low, high = points.risk(beta)
-                row |= {f"below_{beta:g}": risk < low, f"above_{beta:g}": risk > high}
-                if beta == BETAS[0]:
-                    row |= {"low": low, "high": high}
-            continuous, _ = rejection_risk(points.high, n, BETAS[0])
-            row["below_without_ties"] = risk < continuous
-            rows.append(row)
+    for p, nu in product(RISK_EXPONENTS, NOMINAL_SHARES):
+        C = cost_of_share(p, nu, n, population.slack)
+        model = fit_ball(X, p=p, C=C, **population.kernel)
+        risk = true_risk(model, population, None, Kz)
+        points = determining_points(model, density=not population.atoms)
+        row = {
+            "population": name, "n": n, "p": p, "nu": nu, "C": C, "k": points.high,
+            "two_counts": points.low < points.high, "risk": risk, "radius_sq": model.radius_sq_,
+        }  # fmt: skip
+        for beta in BETAS:
+            low, high = points.risk(beta)
+            row |= {f"below_{beta:g}": risk < low, f"above_{beta:g}": risk > high}
+            row |= {"low": low, "high": high} if beta == BETAS[0] else {}
+        continuous, _ = rejection_risk(points.high, n, BETAS[0])
+        rows.append(row | {"below_without_ties": risk < continuous})
     return rows
 
 
@@ -191,15 +188,12 @@ class Samples(Named):
     repetitions: int
 
 
-def coverage_tasks(names: list[str], trials: int) -> list[Samples]:
-    """Return one task for each population and size; ``trials`` are repetitions."""
-    return [Samples(name, n, trials) for name, one in POPULATIONS.items() for n in one.ns]
-
-
 @study(
     "Does the interval for the risk of rejection cover as proved?",
     name="rejection_coverage",
-    tasks=coverage_tasks,
+    tasks=lambda names, trials: [
+        Samples(name, n, trials) for name, one in POPULATIONS.items() for n in one.ns
+    ],
     names=(),
     trials=1000,
     parameters={"master_seed": REJECTION_SEED},
@@ -211,30 +205,19 @@ def coverage(task: Samples) -> list[Row]:
     interval for beta = x; ``below_without_ties`` is what the lower end for continuous
     distributions would give at beta = 0.05.
     """
-    name, n = task.population, task.n
-    numbers = range(task.repetitions)
-    rows = pd.DataFrame([row for number in numbers for row in sample_rows(name, n, number)])
+    name, n, one = task.population, task.n, POPULATIONS[task.population]
+    rows = pd.DataFrame(row for k in range(task.repetitions) for row in sample_rows(name, n, k))
     table = rows.groupby(["population", "n", "p", "nu", "C"], sort=False).mean().reset_index()
-    return as_rows(
-        table.assign(
-            atoms=POPULATIONS[name].atoms,
-            fresh=FRESH_POINTS if POPULATIONS[name].exact is None else 0,
-            repetitions=task.repetitions,
-        )
-    )
+    fresh = FRESH_POINTS if one.exact is None else 0
+    return as_rows(table.assign(atoms=one.atoms, fresh=fresh, repetitions=task.repetitions))
 
 
 # -- 2. the twenty data sets ----------------------------------------------------------------------
 
-BETA, BOUND_MARGINS = BETAS[0], (0.05, 0.1, 0.2, 0.5, 1.0)
+BOUND_MARGINS = (0.05, 0.1, 0.2, 0.5, 1.0)
 FALSE_ALARMS = 0.1  # of the conformal threshold
 DATA_SETTINGS = ((1.0, 0.1), (4 / 3, 0.1), (2.0, 0.1))
 MOST, ASIDE, SLACK, TEST_LEVEL = 500, 0.2, 0.03, 0.99
-DATA_PARAMETERS = {
-    "settings": DATA_SETTINGS, "most": MOST, "aside": ASIDE, "slack": SLACK, "level": TEST_LEVEL,
-    "beta": BETA, "master_seed": REJECTION_SEED, "false_alarms": FALSE_ALARMS,
-    "lower_end": "strictly outside, 1e-13",
-}  # fmt: skip
 
 
 def clopper_pearson(k: int, n: int, level: float) -> tuple[float, float]:
@@ -247,8 +230,12 @@ def clopper_pearson(k: int, n: int, level: float) -> tuple[float, float]:
     "Does the interval for the risk of rejection agree with held-out targets?",
     name="rejection_datasets",
     trials=20,
-    parameters=DATA_PARAMETERS,
-)
+    parameters={
+        "settings": DATA_SETTINGS, "most": MOST, "aside": ASIDE, "slack": SLACK,
+        "level": TEST_LEVEL, "beta": BETAS[0], "master_seed": REJECTION_SEED,
+        "false_alarms": FALSE_ALARMS, "lower_end": "strictly outside, 1e-13",
+    },
+)  # fmt: skip
 def datasets_job(task: Task) -> list[Row]:
     """Train on one random half of the targets, measure the rejection rate on the other.
 
@@ -257,12 +244,16 @@ def datasets_job(task: Task) -> list[Row]:
     ball of half of the training points: the Clopper-Pearson interval from the others, and the test
     points it rejects; ``conformal_rejected`` are those beyond its conformal threshold.
     """
-    rng = repetition_stream(4, int(task.dataset[1:]), task.trial)
+    rng, beta = repetition_stream(4, int(task.dataset[1:]), task.trial), BETAS[0]
     data = datasets.load(task.dataset)
     targets = rng.permutation(np.flatnonzero(data.y == 1))
     train, test = np.split(targets, [min(MOST, len(targets) // 2)])
-    aside = train[: max(2, round(ASIDE * len(train)))]
+    aside, half = train[: max(2, round(ASIDE * len(train)))], len(train) // 2
     rows = []
+
+    def rejected(model: LpSVDD, points: np.ndarray) -> int:
+        return int((model.predict(points) < 0).sum())
+
     for preparation, used in (("aside", aside), ("all", train)):
         steps = preprocessor().fit(data.X[used], data.y[used])
         X, Z = steps.transform(data.X[train]), steps.transform(data.X[test])
@@ -272,26 +263,24 @@ def datasets_job(task: Task) -> list[Row]:
             C = cost_of_share(p, nu, len(train), SLACK)
             model = fit_ball(X, p=p, C=C, gamma=gamma)
             points = determining_points(model, counted=counted)
-            low, high = points.risk(BETA)
-            rejected = int((model.predict(Z) < 0).sum())
-            test_low, test_high = clopper_pearson(rejected, len(test), TEST_LEVEL)
-            half = len(train) // 2  # holds all that is aside
-            part = fit_ball(X[:half], p=p, C=C, gamma=gamma)
-            held = int((part.predict(X[half:]) < 0).sum())
-            half_low, half_high = clopper_pearson(held, len(train) - half, 1 - BETA)
-            half_rejected = int((part.predict(Z) < 0).sum())
+            low, high = points.risk(beta)
+            found = rejected(model, Z)
+            test_low, test_high = clopper_pearson(found, len(test), TEST_LEVEL)
+            part = fit_ball(X[:half], p=p, C=C, gamma=gamma)  # holds all that is aside
+            held = clopper_pearson(rejected(part, X[half:]), len(train) - half, 1 - beta)
+            half_rejected = rejected(part, Z)
             part.rethreshold(X[half:], false_alarm_rate=FALSE_ALARMS)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                corrected = bound_of(model, margin=BOUND_MARGINS, delta=BETA, event="error").total
+                corrected = bound_of(model, margin=BOUND_MARGINS, delta=beta, event="error").total
             rows.append({
                 "dataset": task.dataset, "trial": task.trial, "preparation": preparation,
                 "p": p, "C": C, "n_train": len(train), "n": points.n, "k": points.high,
                 "k_low": points.low, "low": low, "high": high, "n_test": len(test),
-                "rejected": rejected, "test_low": test_low, "test_high": test_high,
+                "rejected": found, "test_low": test_low, "test_high": test_high,
                 "disagrees": bool(low > test_high or high < test_low),
-                "corrected": corrected, "gap": model.duality_gap_,
-                "half_low": half_low, "half_high": half_high, "half_rejected": half_rejected,
-                "conformal_rejected": int((part.predict(Z) < 0).sum()),
+                "corrected": corrected, "gap": model.duality_gap_, "half_low": held[0],
+                "half_high": held[1], "half_rejected": half_rejected,
+                "conformal_rejected": rejected(part, Z),
             })  # fmt: skip
     return rows

@@ -10,32 +10,24 @@ differ by when they are as near as the list allows.
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import pandas as pd
 from scipy.stats import rankdata
 
 from lpsvdd.solver import solve_path
-from replication.methods import centre_cell
+from replication.experiment import splits
+from replication.methods import ScoredCell, centre_cell
 from replication.paper import COSTS, EXPONENTS
 from replication.protocol import Options, Trial, drop_fine_digits, judge, prepare
 from replication.runner import Row
-from replication.studies.study import FRESH, VariantTask, paper_path, study, variants
+from replication.studies.study import FRESH, VariantTask, paper_path, study
 
 NU_STEPS = 60
 CONTROL = (4.5, 15.5, 30.5, 45.5)
 WIDTH_FACTORS = (0.5, 1.0, 2.0)
-RELABELLING = {
-    "p": EXPONENTS,
-    "c": COSTS,
-    "steps": NU_STEPS,
-    "control": CONTROL,
-    "widths": WIDTH_FACTORS,
-}
 
 
-def _normal_ranks(trial: Trial, cells) -> tuple[np.ndarray, np.ndarray]:
+def _normal_ranks(trial: Trial, cells: list[ScoredCell]) -> tuple[np.ndarray, np.ndarray]:
     """Return centred unit rank vectors of the test rows, one row per cell, and test AUCs."""
     m = len(trial.y_validation)
     ranks = np.array([rankdata(drop_fine_digits(c.scores, c.resolution)[m:]) for c in cells])
@@ -59,35 +51,36 @@ def summarise_cells(rows: pd.DataFrame) -> pd.DataFrame:
     return table.round(4).reset_index()
 
 
+def _tasks(names: list[str], trials: int) -> list[VariantTask]:
+    return [
+        VariantTask(task, f"width {factor:g}", Options(width_factor=factor))
+        for task in splits(names, trials, first=FRESH)
+        for factor in WIDTH_FACTORS
+    ]
+
+
 @study(
     "Is there an l1 model that ranks as (p, c) does?",
-    tasks=partial(
-        variants, of={f"width {w:g}": Options(width_factor=w) for w in WIDTH_FACTORS}, first=FRESH
-    ),
-    trials=6,
-    parameters=RELABELLING,
-    finish=summarise_cells,
-)
+    tasks=_tasks, trials=6, finish=summarise_cells,
+    parameters={
+        "p": EXPONENTS, "c": COSTS, "steps": NU_STEPS, "control": CONTROL, "widths": WIDTH_FACTORS,
+    },
+)  # fmt: skip
 def relabelling(variant: VariantTask) -> list[Row]:
     """Return rows (p, c): the best rank correlation over nu, that nu, and the AUC left over."""
     trial = prepare(variant.task, variant.options)
-    kernels = trial.kernels
-    n = len(kernels.y)
+    kernels, n = trial.kernels, len(trial.kernels.y)
 
-    def l1(nus):
+    def l1(nus: np.ndarray) -> list[ScoredCell]:
         cs = [1.0 / (n * max(nu, 1.0 / n)) for nu in nus]
-        return [
-            centre_cell(kernels, found.alpha, p=1.0, c=found.c)
-            for found in solve_path(kernels.K, ps=[1.0], cs=cs)
-        ]
+        found = solve_path(kernels.K, ps=[1.0], cs=cs)
+        return [centre_cell(kernels, ball.alpha, p=1.0, c=ball.c) for ball in found]
 
-    nus = np.array([0, *range(1, NU_STEPS + 1)]) / NU_STEPS
-    between = np.array(CONTROL) / NU_STEPS
-    cells = [*paper_path(kernels), *l1(between)]
-    keys = [(c.params["p"], c.params["c"]) for c in cells[: len(cells) - len(between)]]
-    keys += [(1.0, nu) for nu in between]
+    nus, between = np.arange(NU_STEPS + 1) / NU_STEPS, np.array(CONTROL) / NU_STEPS
+    paper = paper_path(kernels)
+    keys = [(c.params["p"], c.params["c"]) for c in paper] + [(1.0, nu) for nu in between]
     family, family_auc = _normal_ranks(trial, l1(nus))
-    own, own_auc = _normal_ranks(trial, cells)
+    own, own_auc = _normal_ranks(trial, [*paper, *l1(between)])
     likeness = own @ family.T
     best = likeness.argmax(axis=1)
     head = {"dataset": variant.task.dataset, "trial": variant.task.trial}

@@ -14,18 +14,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from lpsvdd.solver import Solution, solve_path
-from replication.experiment import Study, splits
+from replication.experiment import Study
 from replication.methods import ScoredCell, SplitKernels, centre_cell
 from replication.paper import COSTS, EXPONENTS
 from replication.protocol import (
-    DEFAULTS,
     JudgedCell,
     Options,
     Task,
@@ -58,23 +56,12 @@ class VariantTask:
 
     task: Task
     variant: str
-    options: Options = DEFAULTS
+    options: Options
 
     @property
     def key(self) -> str:
         """Name of the file that holds the result; "width x 1/4" must not name a folder."""
         return f"{self.task.key}-{self.variant.replace('/', '-')}"
-
-
-def variants(
-    names: list[str], trials: int, *, of: Mapping[str, Options], first: int = 0
-) -> list[VariantTask]:
-    """Splits of every data set without negatives, each under every variant of the protocol."""
-    return [
-        VariantTask(task, variant, options)
-        for task in splits(names, trials, first=first)
-        for variant, options in of.items()
-    ]
 
 
 STUDIES: dict[str, Study] = {}
@@ -93,34 +80,9 @@ def study(question: str, *, name: str | None = None, **options: Any) -> Callable
     return register
 
 
-class WholeTable(NamedTuple):
-    """The only task of a study that is computed in one piece."""
-
-    key: str = "all"
-
-
-def _whole_tables(names: list[str], trials: int) -> list[WholeTable]:
-    return [WholeTable()]
-
-
 def as_rows(table: pd.DataFrame) -> list[Row]:
     """The rows of a table as JSON knows them."""
     return json.loads(table.to_json(orient="records", double_precision=15))
-
-
-def _all_rows(task: WholeTable, make: Callable[[], pd.DataFrame]) -> list[Row]:
-    return as_rows(make())
-
-
-def simulation(question: str, *, name: str, **parameters: Any) -> Callable:
-    """Register a function that makes a whole table without any data set."""
-
-    def register(make: Callable[[], pd.DataFrame]) -> Callable[[], pd.DataFrame]:
-        options = {"tasks": _whole_tables, "names": (), "trials": 1, "parameters": parameters}
-        study(question, name=name, **options)(partial(_all_rows, make=make))
-        return make
-
-    return register
 
 
 # -- what jobs share: the paper's grid, and rows of contestants ------------------------------------

@@ -16,6 +16,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -66,10 +67,14 @@ class TableSplit:
     y: np.ndarray
 
 
-def table_tasks(names: list[str], trials: int) -> list[TableTask]:
-    """Return every draw of every table."""
+def table_tasks(names: list[str], trials: int, first: int = 0) -> list[TableTask]:
+    """Return every draw of every table, from the number ``first`` on."""
     table_sets.tables_folder()  # a folder that is not there shows before anything is computed
-    return [TableTask(name, trial) for trial in range(trials) for name in names]
+    return [TableTask(name, trial) for trial in range(first, first + trials) for name in names]
+
+
+later_tasks = partial(table_tasks, first=1)
+"""Draws that the first table study has not looked at."""
 
 
 def draw(task: TableTask) -> TableSplit:
@@ -225,13 +230,13 @@ def label_gain(found: Mapping[str, Row]) -> float:
 def searched_width(X: np.ndarray, seed: int) -> tuple[LpSVDDCV, list[Fold], float]:
     """Return `LpSVDDCV` after its fit, its folds, and its seconds without our notes."""
     search, seconds = timed_fit(LpSVDDCV(random_state=seed), X)
-    again, folds = LpSVDDCV(random_state=seed, gammas=[1.0]), {}
+    folds: dict[int, Fold] = {}
 
     def note(fold: Fold, model: Any, held_out: np.ndarray) -> float:
         folds[id(fold)] = fold
         return 0.0
 
-    again.set_params(criterion=note).fit(X)
+    LpSVDDCV(random_state=seed, gammas=[1.0], criterion=note).fit(X)
     return search, list(folds.values()), seconds
 
 
@@ -294,23 +299,17 @@ def tables_contest(task: TableTask) -> list[Row]:
 
 def best_by_criterion(make: Callable[[Any], Any], values: Iterable[Any], folds: list[Fold]) -> Any:
     """Return the value with the largest mean criterion over the folds, the first if they tie."""
-
-    def mean(value: Any) -> float:
-        found = [CRITERION(fold, make(value).fit(fold.X), fold.held_out) for fold in folds]
-        return float(np.mean(found))
-
-    return max(values, key=mean)
+    return max(values, key=lambda value: np.mean([
+        CRITERION(fold, make(value).fit(fold.X), fold.held_out) for fold in folds
+    ]))  # fmt: skip
 
 
 def tuned_families(gammas: list[float]) -> dict[str, tuple[Callable[[Any], Any], Any]]:
     """Return detectors that choose by the criterion of `LpSVDDCV`, and what they choose among."""
     return {
         "nearest neighbours, k chosen": (NeighbourDistance, NEIGHBOURS),
-        "Parzen, width chosen": (lambda gamma: KernelMean(gamma=gamma), gammas),
-        "OneClassSVM, width chosen": (
-            lambda gamma: OneClassSVM(nu=TABLE_SHARE, gamma=gamma),
-            gammas,
-        ),
+        "Parzen, width chosen": (lambda g: KernelMean(gamma=g), gammas),
+        "OneClassSVM, width chosen": (lambda g: OneClassSVM(nu=TABLE_SHARE, gamma=g), gammas),
     }
 
 
@@ -364,13 +363,10 @@ def tables_rates(task: TableTask) -> list[Row]:
             "OneClassSVM": OneClassSVM(nu=level),
         }
         rejected = {
-            name: timed_fit(one, data.train)[0].predict(data.test) < 0
-            for name, one in models.items()
+            n: timed_fit(m, data.train)[0].predict(data.test) < 0 for n, m in models.items()
         }
-        rejected |= {name: values <= level + 1e-9 for name, values in conformal.items()}
-        rejected |= {
-            name: new < np.percentile(old, 100 * level) for name, (old, new) in own.items()
-        }
+        rejected |= {n: values <= level + 1e-9 for n, values in conformal.items()}
+        rejected |= {n: new < np.percentile(old, 100 * level) for n, (old, new) in own.items()}
         for name, out in rejected.items():
             shares = {"rejected": out[~anomaly].mean(), "found": out[anomaly].mean()}
             where = {"dataset": task.dataset, "trial": task.trial, "method": name, "level": level}

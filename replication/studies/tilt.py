@@ -33,11 +33,12 @@ from scipy.stats import spearmanr
 
 from lpsvdd.solver import Problem, Solution, solve_path
 from lpsvdd.solver.solve import MAX_ITER, solve_problem
+from replication.experiment import splits
 from replication.methods import SplitKernels, centre_cell
 from replication.paper import COSTS, EXPONENTS
 from replication.protocol import JudgedCell, Task, judge, prepare
 from replication.runner import Row
-from replication.studies.study import FRESH, is_feasible, splits, study
+from replication.studies.study import FRESH, is_feasible, study
 
 COMPARED = (1.0, 1.2, 5.0, 20.0)
 """Exponents whose paths are compared with that of p = 2."""
@@ -48,14 +49,6 @@ NO_PRICE = 1e-7
 TILT_TOLERANCE = 1e-12
 """Relative duality gap: at the usual 1e-9 the centres of p = 20 are off by more than p moves them
 at a tilt of 0.01."""
-TILT_PARAMETERS = {
-    "p": COMPARED,
-    "shares": TILT_SHARES,
-    "no_price": NO_PRICE,
-    "tolerance": TILT_TOLERANCE,
-    "equal_rows": "shared",
-    "grid": (EXPONENTS, COSTS),
-}
 
 
 @dataclass(frozen=True)
@@ -140,19 +133,16 @@ class Path:
         def excess(log_price: float) -> float:
             return math.log(max(self.at(log_price).tilt, 1e-300) / tilt)
 
-        if self.p == 1.0:
-            low, high = -math.log(self.n), 0.0
-            if excess(low) <= 0.0:
-                return None
-        else:
+        low, high, step = -math.log(self.n), 0.0, 0.5
+        if self.p > 1.0:
             first = math.log(sigma / math.sqrt(tilt))
-            low, high, step = first - 1e-3, first + 1e-3, 0.5  # the first may be the root itself
-            while excess(low) <= 0.0:
-                low, step = low - step, 2.0 * step
-                if step > 16.0:
-                    return None
-            while excess(high) >= 0.0:
-                high += 0.5
+            low, high = first - 1e-3, first + 1e-3  # the first may be the root itself
+        while excess(low) <= 0.0:
+            low, step = low - step, 2.0 * step
+            if self.p == 1.0 or step > 16.0:
+                return None
+        while self.p > 1.0 and excess(high) >= 0.0:
+            high += 0.5
         root = brentq(excess, low, high, xtol=1e-8, rtol=1e-8)
         return self.at(root), root
 
@@ -181,12 +171,10 @@ def compare(K: np.ndarray, shape: Shape, one: Solution, two: Solution, log_price
     return {name: None if math.isnan(v) else float(f"{v:.4g}") for name, v in values.items()}
 
 
-def _correlation(one: JudgedCell, two: JudgedCell, first: int) -> float | None:
-    assert one.scores is not None and two.scores is not None
-    a, b = one.scores[first:], two.scores[first:]
-    if np.ptp(a) == 0.0 or np.ptp(b) == 0.0:
+def _correlation(one: np.ndarray, two: np.ndarray) -> float | None:
+    if np.ptp(one) == 0.0 or np.ptp(two) == 0.0:
         return None
-    return round(float(spearmanr(a, b)[0]), 6)
+    return round(float(spearmanr(one, two)[0]), 6)
 
 
 def matched_rows(kernels: SplitKernels, judged: Callable, first: int) -> list[Row]:
@@ -199,24 +187,19 @@ def matched_rows(kernels: SplitKernels, judged: Callable, first: int) -> list[Ro
     mean = np.full(len(K), 1.0 / len(K))
     most = paths[2.0].at(math.log(NO_PRICE * variance(K, mean))).tilt
     for share in TILT_SHARES:
-        reference = paths[2.0].matched(share * most, shape.sigma)
-        if reference is None:
+        found = {p: path.matched(share * most, shape.sigma) for p, path in paths.items()}
+        if found[2.0] is None:
             continue
-        two, log_price = reference
-        cell = judged(two)
-        rows.append(
-            {"kind": "matched", "share": share, "p": 2.0, "tilt": two.tilt, "auc": cell.auc}
-        )
-        for p in COMPARED:
-            found = paths[p].matched(share * most, shape.sigma)
-            if found is None:
-                continue
-            own = judged(found[0])
-            rows.append(
-                {"kind": "matched", "share": share, "p": p, "tilt": found[0].tilt, "auc": own.auc}
-                | compare(K, shape, found[0], two, log_price)
-                | {"correlation": _correlation(own, cell, first)}
-            )
+        two, log_price = found[2.0]
+        ranked = judged(two)
+        for p, ball in ((p, reached[0]) for p, reached in found.items() if reached is not None):
+            own = judged(ball)
+            row: Row = {"kind": "matched", "share": share, "p": p, "tilt": ball.tilt}
+            row["auc"] = own.auc
+            if p != 2.0:
+                row |= compare(K, shape, ball, two, log_price)
+                row["correlation"] = _correlation(own.scores[first:], ranked.scores[first:])
+            rows.append(row)
     return rows
 
 
@@ -224,8 +207,11 @@ def matched_rows(kernels: SplitKernels, judged: Callable, first: int) -> list[Ro
     "Are the paths of all p one curve at equal tilt, and as far apart as predicted?",
     tasks=partial(splits, first=FRESH),
     trials=3,
-    parameters=TILT_PARAMETERS,
-)
+    parameters={
+        "p": COMPARED, "shares": TILT_SHARES, "no_price": NO_PRICE, "tolerance": TILT_TOLERANCE,
+        "equal_rows": "shared", "grid": (EXPONENTS, COSTS),
+    },
+)  # fmt: skip
 def tilt(task: Task) -> list[Row]:
     """Return rows of one split: exponents at equal tilt, the paper's cells, and both ends."""
     trial = prepare(task)
@@ -237,23 +223,13 @@ def tilt(task: Task) -> list[Row]:
     rows = matched_rows(kernels, judged, first)
     n = len(kernels.y)
     ends = solve_path(kernels.K, ps=[1.0], cs=[1.0 / n, 1.0])
-    paper = [
-        found
-        for found in solve_path(kernels.K, ps=(1.0, *EXPONENTS), cs=COSTS)
-        if is_feasible(found)
-    ]
+    paper = filter(is_feasible, solve_path(kernels.K, ps=(1.0, *EXPONENTS), cs=COSTS))
     rows += [
         {"kind": kind, "p": found.p, "c": found.c, "tilt": found.tilt, "auc": judged(found).auc}
         for kind, some in (("end", ends), ("paper", paper))
         for found in (least_tilt_solution(kernels.K, one) for one in some)
     ]
-    head = {"dataset": task.dataset, "trial": task.trial, "n": n}
-    return [head | row | _rounded(row) for row in rows]
-
-
-def _rounded(row: Row) -> Row:
-    return {
-        "p": round(row["p"], 4),
-        "tilt": float(f"{row['tilt']:.6g}"),
-        "auc": round(row["auc"], 4),
-    }
+    for row in rows:
+        row |= {"p": round(row["p"], 4), "auc": round(row["auc"], 4)}
+        row["tilt"] = float(f"{row['tilt']:.6g}")
+    return [{"dataset": task.dataset, "trial": task.trial, "n": n} | row for row in rows]

@@ -8,7 +8,7 @@ the test labels chooses one of its cells, the other half judges it.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -22,8 +22,15 @@ from replication.protocol import auc, trial_seed
 from replication.runner import Row
 from replication.studies.ranges import BEYOND, CELLS, FOUR, SHARES, costs_at_mean
 from replication.studies.study import study
-from replication.studies.tables import JUDGED, TABLE_SIZES, TableTask, draw, halves, standardised
-from replication.table_sets import tables_folder
+from replication.studies.tables import (
+    JUDGED,
+    TABLE_SIZES,
+    TableTask,
+    draw,
+    halves,
+    later_tasks,
+    standardised,
+)
 from replication.weights import sample_weights
 
 PS = (1.0, 2.0, 5.0)
@@ -66,12 +73,11 @@ def half_aucs(
     return first, second
 
 
-def chosen_by_half(cells: Iterable[Tried]) -> Row:
+def chosen_by_half(cells: Sequence[Tried]) -> Row:
     """Judge the cell that one half of the test rows chooses on the other; average both ways.
 
     Of equals the first counts. ``first`` and ``second`` name the cells that the halves choose.
     """
-    cells = list(cells)
     left = [cell for cell in cells if cell.certified]
     row: Row = {"auc": None, "cells": len(cells), "lost": len(cells) - len(left)}
     if left:
@@ -88,15 +94,14 @@ def wide_costs(K: np.ndarray, weights: np.ndarray, p: float, number: int) -> lis
         if number == CELLS:  # share_costs, whose first share is that of one row
             return [1.0 / (total * max(k / (CELLS - 1), 1.0 / total)) for k in range(CELLS)]
         return [number / ((k + 1) * total) for k in range(number)]
-    m = weights / weights.sum()
+    m, kept = weights / weights.sum(), weights > 0.0
     d = K.diagonal() - 2.0 * K @ m + m @ K @ m
-    kept = weights > 0.0
     forty = costs_at_mean(d[kept], weights[kept], p)
     return [forty[k] for k in np.linspace(0, CELLS - 1, number).round().astype(int)]
 
 
 def cells_of(
-    kernels: Kernels, weights: np.ndarray, p: float, costs: Sequence[float], name: str
+    kernels: Kernels, weights: np.ndarray, p: float, costs: Sequence[float], name: str = ""
 ) -> list[Tried]:
     """Solve the cells of a weighting; at p = 1 costs that sum to less than one have no solution."""
     if p == 1.0:
@@ -104,9 +109,9 @@ def cells_of(
     if not costs:
         return []
     kept = np.flatnonzero(weights > 0.0)
-    K = kernels.K[np.ix_(kept, kept)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # counted as lost
+        K = kernels.K[np.ix_(kept, kept)]
         balls = solve_path(K, ps=[p], cs=costs, sample_weight=weights[kept])
     found = []
     for ball in balls:
@@ -116,22 +121,26 @@ def cells_of(
     return found
 
 
+def both_spans(kernels: Kernels, weights: np.ndarray, number: int, name: str) -> Iterator[tuple]:
+    """Yield span, p and the cells of a weighting over the wide and the narrow range of costs."""
+    for p in PS:
+        wide = wide_costs(kernels.K, weights, p, number)
+        for span, costs in (("wide", wide), ("narrow", sorted(COSTS)[::-1])):
+            yield span, p, cells_of(kernels, weights, p, costs, name)
+
+
 def unweighted(kernels: Kernels) -> dict[str, list[Tried]]:
     """Solve the contestants without weights."""
-    n = len(kernels.K)
-    ones = np.ones(n)
-    found = {"kernel mean": [kernels.score("", ones / n)]}
-    for p in PS:
-        wide = wide_costs(kernels.K, ones, p, CELLS)
-        found[f"none, wide, p = {p:g}"] = cells_of(kernels, ones, p, wide, "")
-        found[f"none, narrow, p = {p:g}"] = cells_of(kernels, ones, p, sorted(COSTS)[::-1], "")
-    shares = found["none, wide, p = 1"]
-    found["l1, 4 shares"] = [shares[k] for k in FOUR]
+    ones = np.ones(len(kernels.K))
+    found = {"kernel mean": [kernels.score("", ones / len(ones))]}
+    for span, p, cells in both_spans(kernels, ones, CELLS, ""):
+        found[f"none, {span}, p = {p:g}"] = cells
+    found["l1, 4 shares"] = [found["none, wide, p = 1"][k] for k in FOUR]
     found["lp, 40 cells"] = []
     for p in EXPONENTS:
         forty = wide_costs(kernels.K, ones, p, CELLS)
-        name = f"p={p:.4g}"
-        found["lp, 40 cells"] += cells_of(kernels, ones, p, [forty[k] for k in FOUR], name)
+        four = cells_of(kernels, ones, p, [forty[k] for k in FOUR], f"p={p:.4g}")
+        found["lp, 40 cells"] += four
     return found
 
 
@@ -143,26 +152,17 @@ def weighted(kernels: Kernels, X: np.ndarray, order: np.ndarray) -> dict[str, li
             own = sample_weights(weighting, kernels.K, X=X, **variant)
             single = str(list(variant.values())[-1])
             for kind, weights in (("", own), (" permuted", own[order])):
-                for p in PS:
-                    wide = wide_costs(kernels.K, weights, p, WIDE_CELLS[weighting])
-                    for span, costs in (("wide", wide), ("narrow", sorted(COSTS)[::-1])):
-                        cells = cells_of(kernels, weights, p, costs, single)
-                        name = f"{weighting}{kind}, {span}, p = {p:g}"
-                        found[name] = found.get(name, []) + cells
-                        if p == 1.0 and span == "wide":
-                            found[f"{weighting} {single}{kind}, wide, p = 1"] = cells
+                for span, p, cells in both_spans(kernels, weights, WIDE_CELLS[weighting], single):
+                    name = f"{weighting}{kind}, {span}, p = {p:g}"
+                    found[name] = found.get(name, []) + cells
+                    if p == 1.0 and span == "wide":
+                        found[f"{weighting} {single}{kind}, wide, p = 1"] = cells
     return found
-
-
-def first_tables(names: list[str], trials: int) -> list[TableTask]:
-    """Return draw 1 of every table."""
-    tables_folder()  # a folder that is not there shows before anything is computed
-    return [TableTask(name, DRAW) for name in names]
 
 
 @study(
     "Over the same range of costs: is it the weights, the range or the exponent?",
-    tasks=first_tables, names=JUDGED[:TABLES], trials=1,
+    tasks=later_tasks, names=JUDGED[:TABLES], trials=1,
     parameters=TABLE_SIZES | {
         "p": PS, "variants": WEIGHT_VARIANTS, "cells": WIDE_CELLS, "c": COSTS, "lp": EXPONENTS,
         "shares": SHARES, "beyond": BEYOND, "four": FOUR, "rows": ROWS, "width": WIDTH,

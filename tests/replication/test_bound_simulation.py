@@ -65,18 +65,6 @@ def test_a_bound_that_fails_is_counted_as_failed(monkeypatch):
     assert coverage("paper") == [[1.0, 0.0], [1.0, 0.0]]
 
 
-def test_light_tables_have_one_row_for_each_cell():
-    rows = simulated(ps=(1.0, 2.0), margins=(0.5,), n_draws=50)
-    table = simulation.coverage(rows)
-    assert len(table) == 4 and set(table["setting"]) == set(SETTINGS)
-    assert (table["repetitions"] == 2).all()
-    study = simulation.terms(rows)
-    assert len(study) == 4
-    for name in simulation.MINIMISED:
-        assert study.groupby("setting")[f"best_{name}"].sum().tolist() == [1.0, 1.0]
-    assert (study["monte_carlo"] <= study["trace_bound"]).all()
-
-
 def test_stored_coverage_meets_the_confidence(root):
     table = pd.read_csv(root / "results" / "bound_coverage.csv")
     assert (table["repetitions"] == simulation.REPETITIONS).all()

@@ -162,46 +162,49 @@ def as_printed(dataset: str, variant: str):
     return change
 
 
+LEADS, LOSES = {"pure": moved(lp=60)}, {"pure": moved(lp=-60)}
+LEADS_WITH = {"negatives": moved(lp=60)}
 ROWS = {  # tables, changed, with which the verdict does not follow
-    "slack-norm": {"common_range": moved(lp__40=30)},
-    "tuned-p": {"common_range": moved(lp__40=30)},
+    **dict.fromkeys(("slack-norm", "tuned-p"), {"common_range": moved(lp__40=30)}),
     "sparsity": {"decisions": sparse},
     "decision-rule": {"decisions": filled(empty=False)},
-    "pure-l1": {"pure": moved(lp=60)},
-    "pure-first": {"pure": moved(lp=60)},
-    "negatives-first": {"negatives": moved(lp=60)},
+    **dict.fromkeys(("pure-l1", "pure-first", "pure-l2", "pure-weights", "pure-others"), LEADS),
+    **dict.fromkeys(("pure-d17", "pure-d14", "pure-d1"), LOSES),
+    **dict.fromkeys(
+        ("negatives-first", "negatives-l1", "negatives-l2", "negatives-weights"), LEADS_WITH
+    ),
     "negatives-use": {"negative_contest": moved(lp_with_negatives=60)},
     "bound-valid": {"bound_coverage": filled(coverage_paper=0.5)},
     "l1-not-best": {"common_range": moved(p___2_=30)},
     "l2-not-best": {"common_range": moved(p___2_=-90)},
     "capacity": {"relabelling": filled(left=9.0)},
-    "pure-l2": {"pure": moved(lp=60)},
-    "pure-d17": {"pure": moved(lp=-60)},
-    "pure-d14": {"pure": moved(lp=-60)},
-    "pure-d1": {"pure": moved(lp=-60)},
     "pure-second": {"pure": moved(lp=90, GL=60)},
     "pure-friedman": {"pure": flat},
     "pure-l1-rank": {"pure": moved(lp=-90)},
     "pure-l2-rank": {"pure": moved(l2=-90)},
-    "pure-weights": {"pure": moved(lp=60)},
     "pure-weights-range": {"common_range": moved(lp__40=60)},
-    "pure-others": {"pure": moved(lp=60)},
-    "negatives-l1": {"negatives": moved(lp=60)},
-    "negatives-l2": {"negatives": moved(lp=60)},
-    "negatives-weights": {"negatives": moved(lp=60)},
     "negatives-second": {"negatives": moved(lp=90, KNFST=60)},
     "negatives-others": {"negatives": moved(lp=90, l1=60)},
     "negatives-friedman": {"negatives": flat},
     "negatives-who": {"labelled_outliers_tables": moved(l1=-60)},
-    "negatives-weight": {"negative_weight": filled(with_weight=0)},
+    "negatives-weight": {"frozen/negative_weight": filled(with_weight=0)},
     "radius-rule": {"radius_pure": flat, "radius_negatives": flat},
     "joint-form-tables": {"radius_pure": moved(l2_SVDD__half=20)},
-    "bound-informative": {"bound_samplesize": filled(n=10**9)},
     "general-solvers": {"cvxpy_grid": filled(gap=0.0)},
-    "target-d1": {"targets": as_printed("D1", "virginica")},
-    "target-d18": {"targets": as_printed("D18", "benign")},
+    "target-d1": {"frozen/targets": as_printed("D1", "virginica")},
+    "target-d18": {"frozen/targets": as_printed("D18", "benign")},
 }
+OTHER_SETTING = {"pure": "negatives", "negatives": "pure"}
 NUMBERS = {  # other arguments
+    **{
+        name: f"printed.recomputed(setting={OTHER_SETTING[own]})"
+        for own, names in {
+            "pure": ("table-2-all", "table-2-d17", "table-3-second", "table-3-l2"),
+            "negatives": ("table-4-all", "table-4-weights", "table-5-second"),
+        }.items()
+        for name in names
+    },
+    "bound-informative": "bound.bound_sample_size(largest=50)",
     "negatives-only-knfst": "outliers.process_with_outliers(label=1.0, noise=1.0e+6)",
     "unit-length": "mathematics.unit_length_simplification(kernel=linear)",
     "max-penalty": "mathematics.large_exponent(p=3.0)",
@@ -209,13 +212,6 @@ NUMBERS = {  # other arguments
     "lipschitz": "bound.lipschitz_constant(margin=100.0)",
     "bound-p-1": "bound.bound_at_one(bound_terms, n=10.0)",
     "table-1-twins": "printed.same_data_twice(first=D1, second=D7)",
-    "table-2-all": "printed.recomputed(setting=negatives)",
-    "table-2-d17": "printed.recomputed(setting=negatives)",
-    "table-3-second": "printed.recomputed(setting=negatives)",
-    "table-3-l2": "printed.recomputed(setting=negatives)",
-    "table-4-all": "printed.recomputed(setting=pure)",
-    "table-4-weights": "printed.recomputed(setting=pure)",
-    "table-5-second": "printed.recomputed(setting=pure)",
     "weighting-linear": "mathematics.weighted_linearity(exponent=2.0)",
     "joint-form": "mathematics.joint_form(p=20.0)",
     "theorem-5-power": "bound.squared_in_theorem_5(kappa=1.0)",
@@ -260,15 +256,10 @@ PATCHES = {  # other mathematics, data or print
     "radius-support": [(mathematics, "solve", other_cost(lambda c: 10 * c))],
     "convexity-argument": [(mathematics, "example_problem", lambda: (-np.eye(3), None))],
     "bound-loss": [(bound, "margin_loss", lambda t, **options: LOSS(t + 0.1, **options))],
-    "figure-hole": FIGURE,
-    "figure-mean": FIGURE,
-    "figure-share": FIGURE,
-    "table-1": ONE_SET,
-    "table-1-distinct": ONE_SET,
-    "table-3-ranks": NO_LEAD,
-    "table-3-p": OTHER_P,
-    "table-5-ranks": NO_LEAD,
-    "table-5-p": OTHER_P,
+    **dict.fromkeys(("figure-hole", "figure-mean", "figure-share"), FIGURE),
+    **dict.fromkeys(("table-1", "table-1-distinct"), ONE_SET),
+    **dict.fromkeys(("table-3-ranks", "table-5-ranks"), NO_LEAD),
+    **dict.fromkeys(("table-3-p", "table-5-p"), OTHER_P),
     "table-4-value": [(printed, "printed_matrix", lambda s, **_: MATRIX(s, corrected=True))],
 }
 

@@ -46,17 +46,3 @@ def test_p_values_say_what_the_intervals_say():
         found = tails.compare_over_sets(values)
         assert (tails.p_exists(values) < 0.05) == found.exists
         assert (tails.p_equivalent(values) < 0.05) == found.equivalent
-
-
-@pytest.mark.parametrize("draws", [1, 2])
-def test_hierarchical_model_finds_what_it_was_drawn_from(draws):
-    rng = np.random.default_rng(3)
-    centre = 0.3 + 0.4 * rng.standard_t(3, size=300)
-    errors = 0.3 * rng.standard_t(4, size=(300, draws)) if draws > 1 else 0.0
-    table = pd.DataFrame(centre[:, None] + errors, index=[f"t{k}" for k in range(300)])
-    found = tails.hierarchical(table, tails.QuadratureGrid(31, 15, 9, 801))
-    assert found.mu.low < 0.3 < found.mu.high and found.mu.high - found.mu.low < 0.3
-    assert found.tau.low < 0.4 < found.tau.high
-    assert found.nu.low < 3.0 < found.nu.high
-    assert found.centre_within > 0.99
-    assert abs(found.new_within - np.mean(np.abs(0.3 + 0.4 * rng.standard_t(3, 10**5)) < 0.5)) < 0.1

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from replication.results import read
-from replication.studies.peers import PeerTask, library_peers, peer_data, peer_rows
+from replication.studies.peers import PeerTask, library_peers, peer_rows
 
 ROOT = Path(__file__).resolve().parents[2]
 DRAWS = [PeerTask("rate", "counts", 50, 3), PeerTask("rate", "ring", 200, 1)]
@@ -22,11 +22,6 @@ def test_peer_rows_without_pyod_equal_the_stored_ones(task):
     for row in peer_rows(task, library_peers()):
         # a row on the threshold is two hundredths of a percent of the new ones
         assert row["value"] == pytest.approx(stored[row["detector"]], abs=0.6), row
-
-
-def test_peer_data_of_two_draws_differ():
-    first, second = (peer_data(PeerTask("rate", "ring", 50, draw))[0] for draw in (0, 1))
-    assert first.shape == (50, 2) and (first != second).all()
 
 
 def test_readme_table_holds_the_stored_rates():

@@ -161,7 +161,7 @@ def test_a_record_says_what_was_run(tmp_path: Path) -> None:
     save = ["--trials", "1", "--jobs", "1", "--save", str(tmp_path / "mine")]
     for words, table in (
         ("run --dataset D1 --setting pure", "pure"),
-        ("run --dataset D1 --study matched_sparsity", "matched_sparsity"),
+        ("run --dataset D1 --study decisions", "decisions"),
         ("fuzz --problems 3", "fuzz"),
     ):
         options = save[-2:] if words.startswith("fuzz") else save
@@ -170,7 +170,7 @@ def test_a_record_says_what_was_run(tmp_path: Path) -> None:
         record = read_record(tmp_path / "mine" / f"{table}.csv")
         trials = "" if table == "fuzz" else " --trials 1"
         assert record["command"] == f"python -m replication {words}{trials} --save mine"
-    record = read_record(tmp_path / "mine" / "matched_sparsity.csv")
+    record = read_record(tmp_path / "mine" / "decisions.csv")
     assert record["signature"]["trials"] == 1 and record["datasets"] == ["D1"]
 
 

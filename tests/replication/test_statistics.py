@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import wilcoxon
 
-from replication import printed
-from replication.evidence import compare_over_sets, order_probability, rank_places, signed_rank
+from replication.evidence import compare_over_sets, order_probability, rank_places
 from replication.statistics import (
     calibrated_quantile,
     cluster_interval,
@@ -18,8 +16,6 @@ from replication.statistics import (
     mean_interval,
     mean_matrix,
     paired_differences,
-    ranks,
-    wilcoxon_holm,
 )
 
 
@@ -31,11 +27,6 @@ def perfect() -> pd.DataFrame:
     return pd.DataFrame({"a": base + 2, "b": base + 1, "c": base})
 
 
-def test_ranks_share_ties() -> None:
-    table = pd.DataFrame({"a": [90.0, 80.0], "b": [90.0, 85.0], "c": [70.0, 60.0]})
-    assert ranks(table).to_numpy().tolist() == [[1.5, 1.5, 3.0], [2.0, 1.0, 3.0]]
-
-
 def test_friedman_of_a_constant_order(perfect: pd.DataFrame) -> None:
     found = friedman(perfect)
     # average ranks 1, 2, 3 of N = 10, k = 3: chi2 = N (k - 1) = 20, the largest possible
@@ -45,36 +36,9 @@ def test_friedman_of_a_constant_order(perfect: pd.DataFrame) -> None:
     assert found.iman_davenport == np.inf and found.iman_davenport_p == 0.0
 
 
-def test_iman_davenport_by_its_formula() -> None:
-    table = printed.printed_matrix("pure")
-    found = friedman(table)
-    n, k = table.shape
-    expected = (n - 1) * found.statistic / (n * (k - 1) - found.statistic)
-    assert (n, k) == (20, 9)
-    assert found.iman_davenport == pytest.approx(expected)
-    # three methods: F(2, d) exceeds x with probability (1 + 2 x / d)^(-d / 2), d = 2 (N - 1)
-    three = friedman(table[["GP", "KPCA", "l1-SVDD"]])
-    d = 2 * (n - 1)
-    assert three.iman_davenport > 0.5
-    closed_form = (1.0 + 2.0 * three.iman_davenport / d) ** (-d / 2)
-    assert three.iman_davenport_p == pytest.approx(closed_form)
-
-
 def test_critical_difference_of_demsar() -> None:
     # Demsar (2006), Table 5: q_0.05 = 2.569 for four methods; his example with 14 data sets: 1.25
     assert critical_difference(4, 14) == pytest.approx(1.25, abs=0.005)
-
-
-@pytest.mark.parametrize("level, quantile", [(0.95, 1.960), (0.90, 1.645), (0.5, 0.674)])
-def test_interval_has_the_width_that_its_level_asks_for(level: float, quantile: float) -> None:
-    """For many differences Student's interval is the normal approximation."""
-    values = np.random.default_rng(3).normal(size=400)
-    found = mean_interval(values, level=level)
-    half = quantile * values.std() / np.sqrt(400)
-    assert found.high - found.mean == pytest.approx(half, rel=0.05)
-    assert found.mean - found.low == pytest.approx(half, rel=0.05)
-    if level == 0.95:
-        assert found == mean_interval(values)  # the default
 
 
 def test_paired_differences_per_data_set_and_over_all() -> None:
@@ -150,13 +114,6 @@ def test_detectable_difference_is_found_four_times_in_five() -> None:
     assert np.mean(t > calibrated_quantile(0.95, 17)) == pytest.approx(0.8, abs=0.04)
 
 
-def test_signed_rank_knows_the_direction() -> None:
-    values = pd.Series(np.linspace(2, 4, 12), index=[f"X{k}" for k in range(12)])
-    assert signed_rank(values)["higher"] > 0.99
-    assert signed_rank(-values)["lower"] > 0.99
-    assert signed_rank(values / 100)["equivalent"] > 0.99
-
-
 def _table(means: dict[str, float], noise: float, sets: int = 10, splits: int = 6) -> pd.DataFrame:
     rng = np.random.default_rng(3)
     return pd.DataFrame(
@@ -179,27 +136,3 @@ def test_places_are_certain_where_methods_are_far_apart_and_open_where_not() -> 
     assert ties[1].tolist() == [1.0, 1.0]
     assert order_probability(_table({"a": 9.0, "b": 0.0}, 0.5), "a", "b", resamples=50) == 1.0
     assert order_probability(_table({"a": 0.0, "b": 0.0}, 0.0), "a", "b", resamples=50) == 0.5
-
-
-def test_missing_values_are_refused() -> None:
-    with pytest.raises(ValueError, match="missing values"):
-        ranks(pd.DataFrame({"a": [1.0], "b": [np.nan]}))
-
-
-def test_differences_of_zero_are_neither_wins_nor_losses() -> None:
-    found = mean_interval([0.0, 0.0, 1.0, 2.0, -1.0])
-    assert (found.wins, found.losses) == (2, 1)
-
-
-def test_wilcoxon_p_values_are_corrected_step_by_step(perfect: pd.DataFrame) -> None:
-    """Holm multiplies the smallest of three by 3, the next by 2, and keeps their order."""
-    noise = np.random.default_rng(1).normal(size=(10, 3))
-    table = perfect + noise * [0.5, 1.0, 0.5]
-    pairs = [("a", "b"), ("a", "c"), ("b", "c")]
-    plain = np.array([wilcoxon(table[one], table[two]).pvalue for one, two in pairs])
-    order = np.argsort(plain)
-    expected = np.empty(3)
-    expected[order] = np.maximum.accumulate(np.minimum(plain[order] * [3, 2, 1], 1.0))
-    found = [wilcoxon_holm(table).loc[pair] for pair in pairs]
-    assert found == pytest.approx(expected)
-    assert (expected < np.minimum(3.0 * plain, 1.0)).any()  # where Bonferroni asks for more
