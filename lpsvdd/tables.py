@@ -109,7 +109,7 @@ def find_roles(frame: pd.DataFrame, roles: ColumnRoles, decimal: str) -> list[st
     if roles.categorical:
         notes.append(f"taken as categories: {listed(roles.categorical)}")
     if not roles.features:
-        notes.append(f"a column needs two values in the {len(frame)} normal rows")
+        notes.append(f"a column with different values is needed (normal rows read: {len(frame)})")
         raise ValueError("; ".join(["the table has no column to learn from", *notes]))
     return notes
 
