@@ -23,15 +23,16 @@ with open("pyproject.toml", "rb") as handle:
 PYTHON
 cat "$folder/lowest.txt"
 "$folder/venv/bin/pip" install --quiet --only-binary=:all: --requirement "$folder/lowest.txt" pytest hypothesis
-# Whatever else a resolver brings (click, for one) is the newest: that is what users get.
+# What these need in turn is the newest that pip finds, as for users.
 export PYTHONPATH=$PWD
-"$folder/venv/bin/python" -m lpsvdd.cli fit --help > /dev/null
+lpsvdd() { "$folder/venv/bin/python" -c 'import sys; from lpsvdd.cli import main; sys.exit(main())' "$@"; }
+lpsvdd fit --help > /dev/null
 "$folder/venv/bin/python" - > "$folder/wine.csv" <<'PYTHON'
 from sklearn.datasets import load_wine
 
 wine = load_wine(as_frame=True)
 print(wine.data[wine.target == 1].to_csv(index=False), end="")
 PYTHON
-"$folder/venv/bin/python" -m lpsvdd.cli fit "$folder/wine.csv" --nu 0.1 --p 1.5
+lpsvdd fit "$folder/wine.csv" --nu 0.1 --p 1.5
 "$folder/venv/bin/python" -m pytest -q -p no:cacheprovider \
     "${@:-tests/method/test_persistence.py}"

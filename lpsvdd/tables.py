@@ -46,8 +46,8 @@ class ColumnRoles:
 
     @property
     def named(self) -> list[str]:
-        """Columns whose role was given."""
-        return [*self.categorical, *self.ids, *([self.label] if self.label else [])]
+        """Columns that name a row or hold its label."""
+        return [*self.ids, *([self.label] if self.label else [])]
 
 
 def read_table(source: str, *, sep: str | None = None, decimal: str = ".") -> pd.DataFrame:
@@ -59,8 +59,8 @@ def read_table(source: str, *, sep: str | None = None, decimal: str = ".") -> pd
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
             if suffixes[-1:] == [".parquet"]:
-                frame = pd.read_parquet(source)
-            elif suffixes[-1:] in ([".xlsx"], [".xls"], [".ods"]):
+                frame = pd.read_parquet(source, engine="pyarrow")
+            elif suffixes[-1:] == [".xlsx"]:
                 frame = pd.read_excel(source, na_values="?")
             else:
                 frame = pd.read_csv(
@@ -71,7 +71,7 @@ def read_table(source: str, *, sep: str | None = None, decimal: str = ".") -> pd
         raise ValueError(f"{name} is not text in UTF-8: save the table as CSV in UTF-8") from None
     except (ValueError, pd.errors.ParserWarning) as error:
         reason = f"{name} cannot be read ({error}): it needs column names, and as many cells"
-        raise ValueError(f"{reason} in each row; name the separator with --sep") from None
+        raise ValueError(f"{reason} in each row, separated by {sep!r} or as --sep says") from None
     frame.columns = [str(column).strip() for column in frame.columns]
     if len(frame.columns) == 1 and (other := re.search(r"[;\t|,]", frame.columns[0])):
         raise ValueError(
@@ -102,14 +102,14 @@ def find_roles(frame: pd.DataFrame, roles: ColumnRoles, decimal: str) -> list[st
     kinds: dict[str, list[str]] = {"number": [], "category": []}
     for name in frame.columns.difference(roles.named, sort=False):
         kinds.setdefault(_kind(frame[name], decimal), []).append(name)
-    roles.numeric, found = kinds.pop("number"), kinds.pop("category")
-    roles.categorical = [*roles.categorical, *found]
+    roles.numeric, roles.categorical = kinds.pop("number"), kinds.pop("category")
     notes = [f"left out as {kind}: {listed(names)}" for kind, names in kinds.items()]
     if texts := [name for name in roles.numeric if not is_numeric_dtype(frame[name])]:
         notes.append(f"text read as numbers: {listed(texts)}")
-    if found:
-        notes.append(f"taken as categories: {listed(found)}")
+    if roles.categorical:
+        notes.append(f"taken as categories: {listed(roles.categorical)}")
     if not roles.features:
+        notes.append(f"a column with different values is needed (normal rows read: {len(frame)})")
         raise ValueError("; ".join(["the table has no column to learn from", *notes]))
     return notes
 
@@ -122,12 +122,12 @@ def _kind(cells: pd.Series, decimal: str) -> str:
         return "constant"
     if is_bool_dtype(cells):
         return "category"
-    dated = [DATE_LIKE.fullmatch(str(cell).strip()) is not None for cell in present]
-    if is_datetime64_any_dtype(cells) or 2 * sum(dated) > len(present):
+    texts = [str(cell).strip() for cell in present]
+    half = len(present) / 2
+    if is_datetime64_any_dtype(cells) or sum(map(bool, map(DATE_LIKE.fullmatch, texts))) > half:
         return "dates"
     values = as_numbers(present, decimal)
-    number_like = [NUMBER_LIKE.fullmatch(str(cell).strip()) is not None for cell in present]
-    if 2 * max(sum(number_like), np.isfinite(values).sum()) < len(present):
+    if max(sum(map(bool, map(NUMBER_LIKE.fullmatch, texts))), np.isfinite(values).sum()) < half:
         few = distinct <= min(MAX_CATEGORIES, len(cells) / 2)
         return "category" if few else "identifiers or free text"
     if len(cells) >= 10 and (np.diff(values) == 1).all():
@@ -164,28 +164,30 @@ def as_text(cell: Any) -> str:
 
 def model_rows(frame: pd.DataFrame, roles: ColumnRoles, decimal: str) -> pd.DataFrame:
     """Return the columns that the model sees: floats, and categories as text ("" if missing)."""
-    numbers = {name: as_numbers(frame[name], decimal) for name in roles.numeric}
+    columns: dict[str, np.ndarray] = {}
     unusable = []
-    for name, values in numbers.items():
-        if (bad := np.isinf(values) | (np.isnan(values) & frame[name].notna())).any():
-            unusable.append(
-                f"{name!r} (row {bad.idxmax()}: {str(frame[name][bad].iloc[0])[:40]!r})"
-            )
+    for name in roles.numeric:
+        columns[name] = values = as_numbers(frame[name], decimal)
+        bad = frame[name][np.isinf(values) | (np.isnan(values) & frame[name].notna())]
+        if len(bad):
+            unusable.append(f"{name!r} (row {bad.index[0]}: {str(bad.iloc[0])[:40]!r})")
     if unusable:
         raise ValueError(
             f"not all cells are finite numbers in {listed(unusable)}: repair them, give --decimal, "
-            "or say what the columns are (fit with --categorical, --id, --label or --drop)"
+            "or say what the columns are (fit with --id, --label or --drop)"
         )
-    texts = {name: np.array([*map(as_text, frame[name])], object) for name in roles.categorical}
-    return pd.DataFrame(numbers | texts, index=frame.index)
+    for name in roles.categorical:
+        columns[name] = np.array([*map(as_text, frame[name])], object)
+    return pd.DataFrame(columns, index=frame.index)
 
 
-def incomplete_rows(frame: pd.DataFrame, roles: ColumnRoles, remedy: str) -> np.ndarray:
-    """Return a mask of the rows that lack a value, none if it is filled in; or raise ValueError."""
+def incomplete_rows(frame: pd.DataFrame, roles: ColumnRoles) -> np.ndarray:
+    """Return a mask of the rows that lack a value, or raise ValueError where that is an error."""
     holes = frame[roles.features].isna()
     if roles.missing == "error" and holes.to_numpy().any():
         counts = holes.sum()[holes.any()]
         where = [f"{name!r} ({k} rows, first {holes[name].idxmax()})" for name, k in counts.items()]
+        remedy = "add --missing drop, or --missing median"
         raise ValueError(f"values are missing in {listed(where)}: {remedy}")
     return holes.any(axis=1).to_numpy() & (roles.missing != "median")
 

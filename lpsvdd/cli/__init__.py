@@ -10,89 +10,85 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import lpsvdd
 
+FIT = "Learn from the normal rows of a table, and say how many new normal rows will be rejected."
 FIT_EXAMPLES = """examples:
   lpsvdd fit train.csv --id name --model m.lpsvdd
   lpsvdd fit iris.csv --label species --target setosa --tune --nu 0.05 --model iris.lpsvdd
   lpsvdd fit export.csv --sep ';' --decimal , --missing median --drop comment"""
+SCORE = """Score the rows of a table with a model; columns are found by name. High scores are
+normal, and prediction is 1 for normal and -1 for unusual rows. A row that lacks a value has no
+score, unless the model was fitted with --missing median."""
 SCORE_EXAMPLES = """examples:
   lpsvdd score m.lpsvdd new.csv --output scores.csv
   lpsvdd score iris.lpsvdd iris.csv --explain 2
   lpsvdd score m.lpsvdd - < new.csv | head"""
-FIT = "Learn from the normal rows of a table, and say how many new normal rows will be rejected."
-SCORE = """Score the rows of a table with a model; columns are found by name. High scores are
-normal, and prediction is 1 for normal and -1 for unusual rows."""
-TABLE = "a header and rows: .csv, .tsv (also .gz, .zip), .xlsx or .parquet; - is standard input"
+TABLE = """column names, then rows: .csv, .tsv (also .gz, .zip), .xlsx (needs openpyxl) or .parquet
+(needs pyarrow); - is CSV from standard input"""
+KINDS = {
+    "NUMBER": float,
+    "INTEGER": int,
+    "NUMBER/RULE": lambda text: float(text) if re.match(r"[-+.\d]", text) else text,
+    "A,B": lambda text: [name.strip() for name in text.split(",") if name.strip()],
+}
 
 
 def command_parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-
-    def names(text: str) -> list[str]:
-        return [name.strip() for name in text.split(",") if name.strip()]
-
-    def number_or_rule(text: str) -> float | str:
-        try:
-            return float(text)
-        except ValueError:
-            return text
-
-    layout = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(
-        "lpsvdd", description="Learn from normal rows and flag unusual ones.",
-        epilog=f"{FIT_EXAMPLES}\n{SCORE_EXAMPLES[10:]}", formatter_class=layout,
-    )  # fmt: skip
+    layout: Any = {"formatter_class": argparse.RawDescriptionHelpFormatter}
+    every = f"{FIT_EXAMPLES}\n{SCORE_EXAMPLES[10:]}"
+    about = "Learn from normal rows and flag unusual ones."
+    parser = argparse.ArgumentParser("lpsvdd", description=about, epilog=every, **layout)
     parser.add_argument("--version", action="version", version=f"lpsvdd {lpsvdd.__version__}")
     commands = parser.add_subparsers(dest="command", metavar="{fit,score}", required=True)
+    fit = commands.add_parser("fit", help=FIT, description=FIT, epilog=FIT_EXAMPLES, **layout)
+    help = "Score the rows of a table with that model."
+    score = commands.add_parser(
+        "score", help=help, description=SCORE, epilog=SCORE_EXAMPLES, **layout
+    )
+
+    def add(to: argparse.ArgumentParser, name: str, kind: str, default: Any, text: str) -> None:
+        """Add an option and say its default, unless ``text`` does."""
+        how: dict[str, Any] = {"action": "store_true"}
+        if kind:
+            how = {"metavar": kind, "type": KINDS.get(kind, str), "default": default}
+        if "|" in kind:
+            how["choices"] = kind.split("|")
+        shown = "" if "default" in text else f" (default: {'off' if not kind else default})"
+        to.add_argument(f"--{name}", help=text + shown, **how)
+
     # fmt: off
-    fit = commands.add_parser("fit", help=FIT, description=FIT, epilog=FIT_EXAMPLES,
-                              formatter_class=layout)
-    score = commands.add_parser("score", help="Score the rows of a table with that model.",
-                                description=SCORE, epilog=SCORE_EXAMPLES, formatter_class=layout)
-    score.add_argument("model", metavar="MODEL", help="file written by lpsvdd fit or lpsvdd.save")
-    for command in (fit, score):
+    score.add_argument("model", metavar="MODEL", help="file that lpsvdd fit has written")
+    for command, default in ((fit, "(default: none)"), (score, "(default: as in fit)")):
         command.add_argument("table", metavar="TABLE", help=TABLE)
-    for option, kind, default, metavar, text in (
-        ("nu", float, 0.1, "NUMBER", "share of new normal rows to reject, above 0 (default: 0.1)"),
-        ("p", float, 2.0, "NUMBER", "exponent of the slack, at least 1 (default: 2)"),
-        ("gamma", number_or_rule, None, "NUMBER|RULE", "of the kernel exp(-gamma d^2): positive, "
-         "or quarter-mean-distance (default), half-mean-distance, scale, auto"),
-        ("trim", float, 0.0, "NUMBER", "with --tune: first leave out this share of the rows, those "
-         "that look least normal (default: 0)"),
-        ("categorical", names, [], "A,B", "columns of categories, even of numbers (default: text)"),
-        ("drop", names, [], "A,B", "columns not to use (default: none)"),
-        ("model", str, None, "FILE", "file to keep the model in, for score (default: none)"),
-        ("output", str, None, "FILE", "CSV file for scores of the rows; - is standard output "
-         "(default: none)"),
-    ):
-        fit.add_argument(f"--{option}", type=kind, default=default, metavar=metavar, help=text)
-    fit.add_argument("--tune", action="store_true",
-                     help="choose gamma by cross-validation, without labels (default: off)")
-    fit.add_argument("--missing", choices=["error", "drop", "median"], default="error",
-                     help="a missing value is an error (default), its row is dropped, or it is "
-                     "filled in: median, or a category of its own")
-    score.add_argument("--missing", choices=["error", "drop"],
-                       help="a missing value is an error, or its row gets no score "
-                       "(default: as in fit)")
-    score.add_argument("--output", default="-", metavar="FILE",
-                       help="CSV file for the scores; - is standard output (default: -)")
-    score.add_argument("--explain", type=int, default=0, metavar="INTEGER",
-                       help="name so many columns that lower a score most (default: 0)")
-    for command, otherwise in ((fit, "none"), (score, "as in fit")):
-        for option, kind, metavar, text in (
-            ("id", names, "A,B", f"columns that name a row, for output (default: {otherwise})"),
-            ("label", str, "NAME", f"column of labels 1 (normal) and -1 (default: {otherwise})"),
-            ("target", str, "CLASS", "class of the normal rows, where the labels are classes "
-             f"(default: {'1' if command is fit else otherwise})"),
-            ("sep", str, "TEXT", "what separates cells (default: comma; tabulator for .tsv)"),
-        ):
-            command.add_argument(f"--{option}", type=kind, metavar=metavar, help=text)
-        command.add_argument("--decimal", choices=[".", ","], default=".",
-                             help="decimal sign (default: .)")
-        command.add_argument("--quiet", action="store_true",
-                             help="no report and no progress (default: off)")
+        add(command, "label", "NAME", None,
+            f"column of labels, 1 for normal rows and -1 for others {default}")
+        add(command, "target", "CLASS", None,
+            f"class of the normal rows, where labels are classes {default}")
+        add(command, "id", "A,B", None, f"columns that name a row in the output {default}")
+    add(fit, "drop", "A,B", [], "columns not to use (default: none)")
+    add(fit, "missing", "error|drop|median", "error", "a missing value is an error, its row is "
+        "dropped, or it is filled in: with the median, or as a category of its own")
+    add(fit, "nu", "NUMBER", 0.1, "share of new normal rows to reject, in (0, 1]")
+    add(fit, "p", "NUMBER", 2.0, "exponent of the slacks, at least 1")
+    add(fit, "gamma", "NUMBER/RULE", None, "of the kernel exp(-gamma d^2), or the name of a rule "
+        "(default: quarter-mean-distance; others are half-mean-distance, scale and auto)")
+    add(fit, "tune", "", False, "choose gamma by cross-validation, without labels")
+    add(fit, "trim", "NUMBER", 0.0, "with --tune: share of the rows to leave out first, those that "
+        "look least normal, in [0, 0.5)")
+    add(fit, "model", "FILE", None, "file to keep the model in, for score (default: none)")
+    add(fit, "output", "FILE", None, "CSV file for scores of the rows; - is standard output "
+        "(default: none)")
+    add(score, "output", "FILE", "-", "CSV file for the scores; - is standard output")
+    add(score, "explain", "INTEGER", 0, "name so many columns that lower a score most")
+    for command in (fit, score):
+        add(command, "sep", "TEXT", None, "what separates cells (default: comma; tabulator for "
+            ".tsv)")
+        add(command, "decimal", ".|,", ".", "decimal sign")
+        add(command, "quiet", "", False, "print no report and no progress")
     # fmt: on
     return parser
 

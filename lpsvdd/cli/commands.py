@@ -23,6 +23,7 @@ from sklearn.pipeline import make_pipeline
 
 from lpsvdd import LpSVDD, LpSVDDCV, save, tables
 from lpsvdd._atomic import whole_file
+from lpsvdd._columns import detector_inside, transformed
 from lpsvdd.explain import explain
 from lpsvdd.persistence import load_model, read_notes
 from lpsvdd.tables import ColumnRoles, listed
@@ -41,9 +42,9 @@ def fit_table(options: Namespace) -> None:
         rows = tables.model_rows(frame, roles, options.decimal)
     normal, n = rows[y > 0], int((y > 0).sum())
     model = make_pipeline(tables.column_transformer(roles, normal), _detector(options))
-    with progress(options, f"{'tuning on' if options.tune else 'fitting'} {n} rows", notes):
+    with progress(options, f"fitting {n} rows", notes):
         model.fit(normal)
-    svdd = getattr(model[-1], "best_estimator_", model[-1])
+    _, svdd = detector_inside(model)
     certificate = "NOT CONVERGED" if svdd.status_ == "not-converged" else "optimal"
     if svdd.solver_ == "landmarks":  # the gap is that of the problem without them
         certificate += f" on {len(svdd.X_fit_)} landmarks"
@@ -69,16 +70,14 @@ def _training(options: Namespace, notes: list[str]) -> tuple[pd.DataFrame, Colum
     frame = tables.read_table(options.table, sep=options.sep, decimal=options.decimal)
     if options.target and not options.label:
         raise ValueError("--target names a class, and --label the column that holds it: give both")
-    ids = options.id or []
-    roles = ColumnRoles(
-        [], options.categorical, ids, options.label, options.target, options.missing
-    )
+    roles = ColumnRoles([], [], options.id or [], options.label, options.target, options.missing)
     tables.check_columns(frame, [*roles.named, *options.drop])
     y = tables.target_labels(frame, roles)
     if np.isnan(y).any() or not (y > 0).any():
-        raise ValueError(f"column {options.label!r} needs a label in each row, some of them normal")
+        held = f"and {roles.target or 1!r} in some; it holds {listed(frame[roles.label].unique())}"
+        raise ValueError(f"column {roles.label!r} needs a label in each row, {held}")
     notes += tables.find_roles(frame[y > 0].drop(columns=options.drop), roles, options.decimal)
-    holes = tables.incomplete_rows(frame, roles, "add --missing drop, or --missing median")
+    holes = tables.incomplete_rows(frame, roles)
     if holes.any():
         notes.append(f"dropped for missing values: {holes.sum()} rows")
     if not (y[~holes] > 0).any():
@@ -93,8 +92,8 @@ def _detector(options: Namespace) -> Any:
         raise ValueError("--trim needs --tune")
     if options.tune:
         return LpSVDDCV(p=options.p, nus=[options.nu], trim=options.trim, random_state=0)
-    width = "quarter-mean-distance" if options.gamma is None else options.gamma
-    return LpSVDD(p=options.p, nu=options.nu, gamma=width)
+    width = {} if options.gamma is None else {"gamma": options.gamma}
+    return LpSVDD(p=options.p, nu=options.nu, **width)
 
 
 def _held_out(options: Namespace, fitted: Any, rows: pd.DataFrame, y: np.ndarray) -> dict[str, str]:
@@ -103,20 +102,17 @@ def _held_out(options: Namespace, fitted: Any, rows: pd.DataFrame, y: np.ndarray
     if len(normal) < FEWEST_TARGETS:
         return {"new normal rows": "too few rows to say how many will be rejected"}
     model = clone(fitted)
-    if options.trim:  # the width is not chosen again, and rows are left out in every fold
+    if options.tune:  # the width is not chosen again; --trim leaves rows out in every fold
         model[-1].set_params(gammas=[fitted[-1].best_params_["gamma"]])
-    elif options.tune:
-        model.steps[-1] = ("lpsvdd", clone(fitted[-1].best_estimator_))
     rejected, aucs = 0, []
     folds = KFold(REPORT_FOLDS, shuffle=True, random_state=0).split(normal)
     for fold, (train, test) in enumerate(folds, 1):
         with progress(options, f"judging rows held out, part {fold} of {REPORT_FOLDS}", []):
             model.fit(rows.iloc[normal[train]])
-            scores = scores_and_predictions(model, rows.iloc[[*normal[test], *others]])
-        rejected += int((scores["prediction"].iloc[: len(test)] < 0).sum())
+            decision = model.decision_function(rows.iloc[[*normal[test], *others]])
+        rejected += int((decision[: len(test)] < 0).sum())
         if len(others):
-            labels = np.repeat([1, -1], [len(test), len(others)])
-            aucs.append(roc_auc_score(labels, scores["score"]))
+            aucs.append(roc_auc_score(np.arange(len(decision)) < len(test), decision))
     low, high = binomtest(rejected, len(normal)).proportion_ci(0.95)  # Clopper and Pearson
     share = f"{rejected / len(normal):.1%} are rejected ({rejected} of {len(normal)} held out"
     lines = {"new normal rows": f"{share}; 95 % interval {low:.1%} to {high:.1%})"}
@@ -130,19 +126,20 @@ def score_table(options: Namespace) -> None:
     with progress(options, f"scoring {options.table}", notes):
         frame = tables.read_table(options.table, sep=options.sep, decimal=options.decimal)
         model, roles = _model_and_roles(options, frame)
-        holes = tables.incomplete_rows(frame, roles, "add --missing drop, or fit with it")
+        holes = tables.incomplete_rows(frame, roles)
         if holes.all():
             raise ValueError("every row lacks a value that the model needs: fill them in")
         labels = tables.target_labels(frame, roles)
         rows, y = tables.model_rows(frame[~holes], roles, options.decimal), labels[~holes]
         scores = scores_and_predictions(model, rows)
-        if options.explain > 0:
+        if options.explain:
             parts = explain(model, rows)
             reasons = [parts.reasons(row, options.explain) for row in range(len(rows))]
             texts = [[f"{name} {part:.3g}" for name, _, part in row] for row in reasons]
             scores["reasons"] = ["; ".join(row) for row in texts]
     notes += _unseen_categories(model, rows)
-    lines = {"scored": f"{len(rows)} of {len(frame)} rows"}
+    without = f", {holes.sum()} lack a value and have no score" if holes.any() else ""
+    lines = {"scored": f"{len(rows)} of {len(frame)} rows{without}"}
     groups = {"normal": y > 0, "others": y < 0} if roles.label else {"rows": y > 0}
     for name, group in groups.items():
         outside = (scores["prediction"] < 0)[group]
@@ -162,21 +159,20 @@ def score_table(options: Namespace) -> None:
 def _model_and_roles(options: Namespace, frame: pd.DataFrame) -> tuple[Any, ColumnRoles]:
     """Return the model and the roles of the columns, as in ``fit`` where no option says other."""
     model, known = load_model(options.model), read_notes(options.model)
-    if not (hasattr(model, "score_samples") and hasattr(model, "feature_names_in_")):
+    if not hasattr(model, "feature_names_in_"):
         raise ValueError(f"{options.model} must hold a detector that was fitted to a data frame")
     roles = ColumnRoles(**known) if known else ColumnRoles([*model.feature_names_in_], [], [])
     roles.ids = options.id or [name for name in roles.ids if name in frame]
     roles.label = options.label or (roles.label if roles.label in frame else None)
     roles.target = options.target or roles.target
-    if options.missing and roles.missing != "median":
-        roles.missing = options.missing
+    roles.missing = "median" if roles.missing == "median" else "drop"
     tables.check_columns(frame, [*roles.features, *roles.named])
     return model, roles
 
 
 def _unseen_categories(model: Any, rows: pd.DataFrame) -> Iterator[str]:
     """Yield a note for each column with categories that the model has not met."""
-    parts = getattr(pipeline_steps(model)[0], "named_transformers_", {})
+    parts = getattr((detector_inside(model)[0] or [None])[0], "named_transformers_", {})
     if "categories" in parts:
         encoder = parts["categories"][0]
         for name, known in zip(encoder.feature_names_in_, encoder.categories_, strict=True):
@@ -186,34 +182,33 @@ def _unseen_categories(model: Any, rows: pd.DataFrame) -> Iterator[str]:
 
 def _in_training(model: Any, rows: pd.DataFrame) -> np.ndarray:
     """Return a mask of the rows that equal one of those that the model keeps."""
-    *steps, last = pipeline_steps(model)
-    fitted = getattr(getattr(last, "best_estimator_", last), "X_fit_", np.empty((0, 0)))
-    for step in steps:
-        rows = step.transform(rows)
-    known = {row.tobytes() for row in np.asarray(fitted, dtype=float) + 0.0}  # -0.0 is 0.0
-    return np.array([row.tobytes() in known for row in np.asarray(rows, dtype=float) + 0.0])
-
-
-def pipeline_steps(model: Any) -> list[Any]:
-    """Return the steps of a pipeline, or the model as its only step."""
-    return [step for _, step in model.steps] if hasattr(model, "steps") else [model]
+    steps, svdd = detector_inside(model)
+    known = {row.tobytes() for row in svdd.X_fit_ + 0.0}  # -0.0 is 0.0
+    return np.array([row.tobytes() in known for row in np.asarray(transformed(steps, rows)) + 0.0])
 
 
 def scores_and_predictions(model: Any, rows: pd.DataFrame) -> pd.DataFrame:
     """Return score (high is normal), decision (negative is outside) and prediction of each row."""
     scores = np.asarray(model.score_samples(rows))
-    decision = scores - pipeline_steps(model)[-1].offset_
+    decision = scores - detector_inside(model)[1].offset_
     columns = {"score": scores, "decision": decision, "prediction": np.where(decision < 0, -1, 1)}
     return pd.DataFrame(columns, index=rows.index)
 
 
 def check_outputs(outputs: dict[str, str | None], inputs: list[str]) -> None:
-    """Raise ValueError if an output, by its option, is an input, another output or no file."""
+    """Raise ValueError if an output, by its option, is an input or cannot be written."""
     seen = {os.path.realpath(path): "an input" for path in inputs}
     for option, path in outputs.items():
         if path is not None and path != "-":
-            if (other := seen.setdefault(os.path.realpath(path), option)) != option:
+            real = os.path.realpath(path)
+            if (other := seen.setdefault(real, option)) != option:
                 raise ValueError(f"{option} {path} is {other} as well: choose another name")
+            folder = os.path.dirname(real)
+            if os.path.isdir(real) or not (os.path.exists(real) or os.access(folder, os.W_OK)):
+                raise ValueError(
+                    f"{option} {path} cannot be written: name a file, in a folder "
+                    "that exists and where you may write"
+                )
 
 
 def write_scores(
@@ -246,6 +241,7 @@ def progress(options: Namespace, what: str, notes: list[str]) -> Iterator[None]:
         while not done.wait(DELAY_SECONDS):
             seconds = time.monotonic() - start
             print(f"\r\033[K{what}: {seconds:.0f} s", end="", file=sys.stderr, flush=True)
+        print("\r\033[K", end="", file=sys.stderr, flush=True)
 
     watch = threading.Thread(target=show, daemon=True)
     if sys.stderr.isatty() and not options.quiet:
@@ -256,9 +252,8 @@ def progress(options: Namespace, what: str, notes: list[str]) -> Iterator[None]:
             yield
     finally:
         done.set()
-        if watch.is_alive() and time.monotonic() - start > DELAY_SECONDS:
+        if watch.ident:
             watch.join()
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
     notes += [" ".join(str(one.message).split()) for one in caught]
 
 
