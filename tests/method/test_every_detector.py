@@ -95,8 +95,17 @@ def test_a_refit_that_fails_leaves_the_old_model(detector):
     detector.fit(X)
     before = dict(vars(detector))
     with pytest.raises(ValueError, match="NaN"):
-        detector.fit(np.where(np.arange(40)[:, None] == 39, np.nan, X))
+        detector.fit(
+            pd.DataFrame(np.where(np.arange(40)[:, None] == 39, np.nan, X)).add_prefix("x")
+        )
     assert vars(detector) == before and detector.score_samples(NEW).shape == (25,)
+
+
+def test_a_model_saved_before_a_parameter_existed_has_its_default():
+    model = LpSVDD(C=0.3).fit(X)
+    del model.surface
+    again = pickle.loads(pickle.dumps(model))
+    assert again.surface == "auto" and again.get_params() == LpSVDD(C=0.3).get_params()
 
 
 @over([*BALLS, *BASELINES])
