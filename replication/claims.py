@@ -208,7 +208,7 @@ def evidence_link(entry: Entry) -> str:
     label = entry.see.partition("#")[2]
     if label.startswith("fig-"):
         return f"{{numref}}`{label}`"
-    return f"{{ref}}`{label.replace('-', ' ')} <{label}>`" if label else ""
+    return f"{{ref}}`section <{label}>`" if label else ""
 
 
 def markdown_table(columns: list[str], lines: Iterable[list[str]]) -> str:

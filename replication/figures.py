@@ -49,7 +49,7 @@ EXPONENT_COLOURS = {
     1.5: "#7a7a1f",
     2.0: PALETTE["green"],
     5.0: PALETTE["purple"],
-    20.0: "#7b3f8c",
+    20.0: "#5e3c99",
 }
 """By exponent; one in between has the colour of the nearest."""
 ON_CELL = ("#010101", "#fefefe")
