@@ -78,13 +78,13 @@ def compare_over_sets(values: pd.Series) -> Difference:
     return Difference(*vars(wide).values(), *map(float, further))
 
 
-def signed_rank(values: pd.Series, *, seed: int = 0) -> dict[str, float]:
+def signed_rank(values: pd.Series) -> dict[str, float]:
     """Bayesian signed-rank test on cluster means: probabilities of lower, equivalent, higher."""
     from baycomp import SignedRankTest
 
     means = by_cluster(values).mean().to_numpy()
     found = SignedRankTest.probs(
-        means, np.zeros_like(means), rope=MARGIN, nsamples=10_000, random_state=seed
+        means, np.zeros_like(means), rope=MARGIN, nsamples=10_000, random_state=0
     )
     return dict(zip(("higher", "equivalent", "lower"), map(float, found), strict=True))
 
@@ -94,13 +94,13 @@ def difference_by_set(rows: pd.DataFrame, first: str, second: str) -> pd.Series:
     return difference_by_split(rows, first, second).groupby("dataset", sort=False).mean()
 
 
-def rank_places(rows: pd.DataFrame, *, resamples: int = 4000, seed: int = 0) -> pd.DataFrame:
+def rank_places(rows: pd.DataFrame, *, resamples: int = 4000) -> pd.DataFrame:
     """Probability of each place (columns 1, 2, ...) of each method by average rank.
 
     Clusters are resampled, and the splits within each data set; every resample gives means, ranks
     and average ranks. Ties in the average rank share the better place.
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     matrix = trial_matrix(rows)[list(dict.fromkeys(rows["method"]))]
     clusters = {name: cluster_of(name) for name in rows["dataset"].unique()}
     different = list(dict.fromkeys(clusters.values()))

@@ -52,10 +52,11 @@ class SharePath:
     from the balls that are known.
     """
 
-    def __init__(self, points: Gram, p: float, copies: np.ndarray | None = None) -> None:
+    def __init__(self, points: Gram, p: float) -> None:
         n = len(points.diag)
         self.points, self.p, self.n = points, p, n
-        self.group = equal_rows(points) if copies is None else copies
+        digits = np.round(points.K / (np.abs(points.K).max() or 1.0), 12) + 0.0
+        self.group = np.unique(digits, axis=0, return_inverse=True)[1].ravel()  # of equal rows
         self.count = np.bincount(self.group)
         self.any_cost = Problem(points, None, p=p, c=1.0)
         self.balls: dict[float, Solution] = {}
@@ -126,12 +127,6 @@ class SharePath:
                 high = min(cost for cost in known if cost > low)
                 log_cost = brentq(excess, low, high, xtol=1e-10)
         return Share(self.at(log_cost), excess(log_cost) == 0.0)
-
-
-def equal_rows(points: Gram) -> np.ndarray:
-    """A number for each row, the same for equal rows."""
-    digits = np.round(points.K / (np.abs(points.K).max() or 1.0), 12) + 0.0
-    return np.unique(digits, axis=0, return_inverse=True)[1].ravel()
 
 
 def _ends(d: np.ndarray, weight: np.ndarray, due: float, *, at_most: bool) -> tuple:

@@ -18,7 +18,7 @@ from lpsvdd.cost_rule import cost_by_scale, spread_of
 from lpsvdd.solver import Gram, Solution
 from replication.protocol import auc
 from replication.runner import Row
-from replication.share import SharePath, equal_rows
+from replication.share import SharePath
 from replication.studies.exponent_sensitivity import widths_of
 from replication.studies.study import study
 from replication.studies.tables import (
@@ -68,9 +68,9 @@ def grids(K: np.ndarray, Kz: np.ndarray, y: np.ndarray) -> dict[str, WidthGrid]:
     made = {cost: np.empty(shape) for cost in COST_RULES}
     for cost in COST_RULES:
         made[cost][:, -1, :] = [[found(Kz.mean(axis=1), half)] for half in parts]
-    copies, unreached = equal_rows(points), 0
+    unreached = 0
     for k, p in enumerate(TUNED_EXPONENTS):
-        path = SharePath(points, p, copies)
+        path = SharePath(points, p)
         by_scale = {nu: math.log(cost_by_scale(nu, n, p, spread)) for nu in TUNED_SHARES}
         for nu in sorted(TUNED_SHARES, reverse=True):  # from cheap to dear: each starts the next
             made["scale"][:, TUNED_SHARES.index(nu), k] = cell(path.at(by_scale[nu]))

@@ -69,19 +69,6 @@ def test_both_ends_are_reached_at_their_rates(K, p):
         assert length(K, found.alpha - hard.alpha) <= math.sqrt(price * most) + 1e-6
 
 
-def test_large_p_is_entropic_at_a_fixed_price_and_the_hard_ball_at_a_fixed_cost(K):
-    price = 0.1
-    off = []
-    for p in (20.0, 40.0, 80.0):
-        found = at_price(K, p, price)
-        exponential = np.exp((found.distances - found.distances.max()) / price)
-        off.append(np.abs(found.alpha - exponential / exponential.sum()).max() / found.alpha.max())
-    assert off[2] < 0.6 * off[1] < 0.36 * off[0] < 0.1
-    hard = solve(K, p=1.0, c=1.0).alpha
-    away = [length(K, solve(K, p=p, c=1.0).alpha - hard) for p in (5.0, 20.0, 80.0)]
-    assert away[2] < away[1] < away[0]
-
-
 # -- leaving the mean ----------------------------------------------------------------
 
 
@@ -104,16 +91,6 @@ def test_paths_part_as_the_theorem_says(K, p):
         assert row["distance"] <= row["bound"]
     assert row["distance"] == pytest.approx(row["predicted"], rel=0.05)
     assert off[1] < 0.3 * off[0] and off[1] < 0.1
-
-
-def test_p_1_leaves_the_innermost_point(K):
-    shape, n = Shape.of(K), len(K)
-    found = at_price(K, 1.0, 1 - 1e-3)
-    nearest = shape.delta.argmin()
-    others = np.delete(found.alpha, nearest)
-    np.testing.assert_allclose(others, 1 / (n * (1 - 1e-3)), rtol=1e-9)
-    two, log_price = Path(K, 2.0).matched(found.tilt, shape.sigma)
-    assert compare(K, shape, found, two, log_price)["distance"] > 0.5
 
 
 # -- the middle ----------------------------------------------------------------
