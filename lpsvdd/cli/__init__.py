@@ -64,8 +64,8 @@ def command_parser() -> argparse.ArgumentParser:
     score.add_argument("model", metavar="MODEL", help="file that lpsvdd fit has written")
     for command, default in ((fit, "(default: none)"), (score, "(default: as in fit)")):
         command.add_argument("table", metavar="TABLE", help=TABLE)
-        add(command, "label", "NAME", None,
-            f"column of labels, 1 for normal rows and -1 for others {default}")
+        add(command, "label", "NAME", None, "column of labels, 1 for normal rows and -1 for "
+            f"others; without it every row counts as normal {default}")
         add(command, "target", "CLASS", None,
             f"class of the normal rows, where labels are classes {default}")
         add(command, "id", "A,B", None, f"columns that name a row in the output {default}")

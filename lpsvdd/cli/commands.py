@@ -132,7 +132,7 @@ def score_table(options: Namespace) -> None:
         labels = tables.target_labels(frame, roles)
         rows, y = tables.model_rows(frame[~holes], roles, options.decimal), labels[~holes]
         scores = scores_and_predictions(model, rows)
-        if options.explain:
+        if options.explain > 0:
             parts = explain(model, rows)
             reasons = [parts.reasons(row, options.explain) for row in range(len(rows))]
             texts = [[f"{name} {part:.3g}" for name, _, part in row] for row in reasons]
