@@ -162,6 +162,8 @@ def worth() -> Texts:
         one = decomposition.tuning_gains(rows, width)
         pairs = {"share": "share", "after": "p after share"}
         shown[width] = {k: f"{compare_over_sets(one[name]):.2f}" for k, name in pairs.items()}
+    after_nu = decomposition.tuning_gains(rows, "rule", "scale")["p after share"]
+    shown["after_nu"] = f"{compare_over_sets(after_nu):.2f}"
     return shown
 
 
