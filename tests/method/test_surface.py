@@ -172,6 +172,7 @@ def test_two_rows_and_equal_rows_have_a_surface(p, nu):
     two = LpSVDD(p=p, nu=nu, kernel="linear").fit([[0.0], [2.0]])
     # Without one row the other is the centre: s = 4 and V = 1, so the squared radius is 3.
     assert nu > 0.5 or two.offset_ == pytest.approx(-3.0, abs=1e-6)
+    assert (two.predict([[0.0], [2.0]]) == 1).all()
     for model in (two, LpSVDD(p=p, nu=nu).fit(np.ones((12, 1)))):
         assert model.status_ == "optimal"
         assert model.predict([[1.0], [100.0]]).tolist() == [1, -1]
