@@ -24,6 +24,8 @@ def whole_file(path: str | Path) -> Iterator[BinaryIO]:
         with open(path, "wb") as handle:
             yield handle
         return
+    if not final.parent.is_dir():
+        raise FileNotFoundError(f"{path} cannot be written: there is no folder {final.parent}")
     temporary = final.with_name(f".{final.name[:150]}.{secrets.token_hex(8)}.tmp")
     try:
         with open(temporary, "xb") as handle:

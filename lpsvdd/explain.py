@@ -79,7 +79,9 @@ class Explanation:
     typical: np.ndarray = field(repr=False)
 
     def reasons(self, row: int, n: int = 3) -> list[tuple[str, Any, float]]:
-        """Return name, value and contribution of the columns that lower a row's score most."""
+        """Return name, value and contribution of the n columns that lower a row's score most."""
+        if n < 1:
+            raise ValueError(f"n must be at least 1, got {n!r}")
         order = np.argsort(self.contributions[row], kind="stable")[:n]
         return [
             (self.columns[j], self.values[row, j], float(self.contributions[row, j])) for j in order

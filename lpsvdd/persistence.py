@@ -123,7 +123,7 @@ def load_model(path: str | Path) -> Any:
         for part in _parts(model):
             fitted = isinstance(part, LpSVDD) and hasattr(part, "n_features_in_")
             if fitted and part.kernel != "precomputed":
-                part.score_samples(np.zeros((1, part.n_features_in_)))  # do the shapes agree?
+                part._score_points(np.zeros((1, part.n_features_in_)))  # do the shapes agree?
     except Exception as error:
         raise _damaged(name, error) from error
     if version != __version__:

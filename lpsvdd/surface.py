@@ -93,14 +93,14 @@ def _refit_deciding_rows(problem: Problem, alpha, s, without, nu: float, weight)
 
     The Newton step knows the rows of the support only. Where few rows hold the centre (p near 1)
     others take over, and its distances are too large. No row comes nearer by leaving: one whose
-    ``s`` is beyond the quantile needs no refit.
+    ``s`` is beyond the two ranks of the quantile needs no refit.
     """
     targets = np.flatnonzero(problem.y > 0.0)
     pending = targets[alpha[targets] > 0.0]
     while len(pending):
-        quantile = upper_quantile(without[targets], nu, weight[targets])
-        near = quantile * (1.0 - 1e-12)
-        deciding = pending[(without[pending] >= near) & (s[pending] <= quantile)]
+        low, high, _ = _quantile_ranks(without[targets], nu, weight[targets])
+        near = low * (1.0 - 1e-12)
+        deciding = pending[(without[pending] >= near) & (s[pending] <= high)]
         if not len(deciding):
             return
         row = deciding[np.argmax(without[deciding])]
@@ -212,11 +212,18 @@ def upper_quantile(values: np.ndarray, nu: float, weights: np.ndarray | None = N
     two ranks the line through both is taken; ranks above n are n and those below 1 are 1. Weights
     count copies; where they are less than one on average they cannot, and are scaled to one.
     """
+    low, high, part = _quantile_ranks(values, nu, weights)
+    return float(low + part * (high - low))
+
+
+def _quantile_ranks(values, nu: float, weights) -> tuple[float, float, float]:
+    """Return the values at the two ranks of ``upper_quantile``, and how far it is between them."""
     order = np.argsort(values)
     weights = np.ones(len(values)) if weights is None else weights[order]
     copies = np.cumsum(weights * max(1.0, len(values) / weights.sum()))
     rank = min(max((1.0 - nu) * (copies[-1] + 1.0), 1.0), max(copies[-1], 1.0))
     below = np.floor(rank + 1e-9)
-    index = np.searchsorted(copies, [below - 1e-9, below + 1.0 - 1e-9])
+    part = max(rank - below, 0.0)
+    index = np.searchsorted(copies, [below - 1e-9, below + (part > 0.0) - 1e-9])
     low, high = values[order[np.minimum(index, len(values) - 1)]]
-    return float(low + max(rank - below, 0.0) * (high - low))
+    return low, high, part

@@ -84,7 +84,7 @@ def read_table(source: str, *, sep: str | None = None, decimal: str = ".") -> pd
     return frame.set_axis(pd.RangeIndex(1, len(frame) + 1, name="row"))
 
 
-def listed(values: Iterable[Any], most: int = 10) -> str:
+def joined(values: Iterable[Any], most: int = 10) -> str:
     """Return the first of the values as a text, and how many more there are."""
     texts = [str(value) for value in values]
     more = f" and {len(texts) - most} more" if len(texts) > most else ""
@@ -94,7 +94,7 @@ def listed(values: Iterable[Any], most: int = 10) -> str:
 def check_columns(frame: pd.DataFrame, names: Iterable[str]) -> None:
     """Raise ValueError unless the table has all these columns."""
     if absent := [name for name in dict.fromkeys(names) if name not in frame]:
-        raise ValueError(f"there is no column {listed(absent)}: the table has {listed(frame)}")
+        raise ValueError(f"there is no column {joined(absent)}: the table has {joined(frame)}")
 
 
 def find_roles(frame: pd.DataFrame, roles: ColumnRoles, decimal: str) -> list[str]:
@@ -103,11 +103,11 @@ def find_roles(frame: pd.DataFrame, roles: ColumnRoles, decimal: str) -> list[st
     for name in frame.columns.difference(roles.named, sort=False):
         kinds.setdefault(_kind(frame[name], decimal), []).append(name)
     roles.numeric, roles.categorical = kinds.pop("number"), kinds.pop("category")
-    notes = [f"left out as {kind}: {listed(names)}" for kind, names in kinds.items()]
+    notes = [f"left out as {kind}: {joined(names)}" for kind, names in kinds.items()]
     if texts := [name for name in roles.numeric if not is_numeric_dtype(frame[name])]:
-        notes.append(f"text read as numbers: {listed(texts)}")
+        notes.append(f"text read as numbers: {joined(texts)}")
     if roles.categorical:
-        notes.append(f"taken as categories: {listed(roles.categorical)}")
+        notes.append(f"taken as categories: {joined(roles.categorical)}")
     if not roles.features:
         notes.append(f"a column with different values is needed (normal rows read: {len(frame)})")
         raise ValueError("; ".join(["the table has no column to learn from", *notes]))
@@ -149,7 +149,7 @@ def as_numbers(cells: pd.Series, decimal: str) -> np.ndarray:
     values = pd.to_numeric(plain, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
     units = text[~np.isnan(values)].str.extract(f"({UNIT})", expand=False).fillna("none").unique()
     if len(units) > 1:
-        found = f"column {cells.name!r} mixes the units {listed(units)}"
+        found = f"column {cells.name!r} mixes the units {joined(units)}"
         raise ValueError(f"{found}: write each cell in the same one, or leave it out with --drop")
     return values
 
@@ -173,7 +173,7 @@ def model_rows(frame: pd.DataFrame, roles: ColumnRoles, decimal: str) -> pd.Data
             unusable.append(f"{name!r} (row {bad.index[0]}: {str(bad.iloc[0])[:40]!r})")
     if unusable:
         raise ValueError(
-            f"not all cells are finite numbers in {listed(unusable)}: repair them, give --decimal, "
+            f"not all cells are finite numbers in {joined(unusable)}: repair them, give --decimal, "
             "or say what the columns are (fit with --id, --label or --drop)"
         )
     for name in roles.categorical:
@@ -188,7 +188,7 @@ def incomplete_rows(frame: pd.DataFrame, roles: ColumnRoles) -> np.ndarray:
         counts = holes.sum()[holes.any()]
         where = [f"{name!r} ({k} rows, first {holes[name].idxmax()})" for name, k in counts.items()]
         remedy = "add --missing drop, or --missing median"
-        raise ValueError(f"values are missing in {listed(where)}: {remedy}")
+        raise ValueError(f"values are missing in {joined(where)}: {remedy}")
     return holes.any(axis=1).to_numpy() & (roles.missing != "median")
 
 
@@ -199,7 +199,7 @@ def target_labels(frame: pd.DataFrame, roles: ColumnRoles) -> np.ndarray:
     classes = np.array([as_text(cell) for cell in frame[roles.label]])
     if roles.target is None and not {*classes} <= {"1", "-1", ""}:
         raise ValueError(
-            f"column {roles.label!r} holds {listed(sorted({*classes}), 5)} and not just 1 and -1: "
+            f"column {roles.label!r} holds {joined(sorted({*classes}), 5)} and not just 1 and -1: "
             "name the class of the normal rows with --target"
         )
     labels = np.where(classes == as_text(roles.target or "1"), 1.0, -1.0)

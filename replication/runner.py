@@ -1,10 +1,12 @@
 """Run many tasks, keep each result, go on where an earlier run was stopped.
 
-joblib maps a pure function (task -> rows) over the tasks, in processes of this machine or on a dask
-cluster. A folder keeps the rows of each finished task as a line of a file that is named after the
-signature of the run, so tasks of different options never mix. The table depends neither on the
-workers nor on the order of execution or on how often the run was interrupted. Only this process
-writes, so workers need no shared disk.
+joblib does the work. ``Parallel`` maps a pure function (task -> rows) over the tasks, in processes
+of this machine or on a dask cluster; ``Memory`` keeps the rows of each finished task, under a key
+that holds the signature of the run, so tasks of different options never mix. The table depends
+neither on the workers nor on the order of execution or on how often the run was interrupted.
+
+Only this process writes, so workers need no shared disk. An entry is compressed: its checksum shows
+damage, and it repeats what it belongs to, which shows a copy of another one. Neither is used.
 
 joblib waits for ever for a dask task whose workers were all killed (for want of memory, say): press
 Ctrl-C, give the workers more memory, and run the same command again.
@@ -15,16 +17,19 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+import signal
 import sys
+import threading
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Protocol
 
-from joblib import Parallel, cpu_count, delayed, parallel_config
+from joblib import Memory, Parallel, cpu_count, delayed, parallel_config
 from joblib.externals.loky.process_executor import BrokenProcessPool
 from threadpoolctl import threadpool_limits
 
@@ -40,6 +45,10 @@ class HasKey(Protocol):
 
 class RunFailed(RuntimeError):
     """Some tasks raised, or a worker was lost; the finished tasks are kept."""
+
+
+class ResultsWarning(UserWarning):
+    """A kept task is not what it should be and is computed again; the message names it."""
 
 
 def run_tasks(
@@ -65,10 +74,12 @@ def run_tasks(
     keys = [task.key for task in tasks]
     if len(set(keys)) != len(keys):
         raise ValueError("two tasks have the same key")
+    kept = None
+    if folder is not None:
+        kept = Memory(folder, verbose=0, compress=True).cache(_entry, ignore=["rows"])
     signed = hashlib.sha256(json.dumps(signature, sort_keys=True).encode()).hexdigest()
-    kept = None if folder is None else Path(folder) / f"{signed[:16]}.jsonl"
-    rows = {} if kept is None else _kept_rows(kept)
-    missing = [task for task in tasks if task.key not in rows]
+    rows = {} if kept is None else {key: _kept_rows(kept, signed, key) for key in keys}
+    missing = [task for task in tasks if rows.get(task.key) is None]
     random.Random(0).shuffle(missing)  # long tasks among short ones: the time left means something
     failures: dict[str, str] = {}
     with _workers(backend, n_jobs if len(missing) > 1 else 1):
@@ -79,12 +90,11 @@ def run_tasks(
                 if isinstance(found, str):
                     failures[key] = found
                     continue
-                line = json.dumps([key, found])
-                rows[key] = json.loads(line)[1]  # the same rows whether they were kept or not
+                # through JSON: the same rows whether they were kept or not
+                rows[key] = json.loads(json.dumps(found))
                 if kept is not None:
-                    kept.parent.mkdir(parents=True, exist_ok=True)
-                    with kept.open("a", encoding="utf-8") as handle:
-                        handle.write(f"\n{line}")  # below a line that a killed run left unfinished
+                    with _interrupt_held():
+                        kept.call(signed, key, rows[key])
         except BrokenProcessPool as error:
             raise RunFailed(
                 "a worker process was killed, perhaps for want of memory. Finished tasks are kept "
@@ -100,14 +110,42 @@ def run_tasks(
     return [row for key in keys for row in rows[key]]
 
 
-def _kept_rows(path: Path) -> dict[str, list[Row]]:
-    """Rows of the finished tasks by key; a line that was not finished counts for nothing."""
-    found = {}
-    if path.exists():
-        for line in path.read_text(encoding="utf-8").splitlines():
-            with suppress(ValueError):
-                key, found[key] = json.loads(line)
-    return found
+def _entry(signed: str, key: str, rows: list[Row] | None) -> dict[str, Any]:
+    """What the folder keeps of a task; joblib finds it by its first two arguments."""
+    return {"signature": signed, "task": key, "rows": rows}
+
+
+def _kept_rows(kept: Any, signed: str, key: str) -> list[Row] | None:
+    """The kept rows of a task, None if it is not finished or its entry cannot be trusted."""
+    if not kept.check_call_in_cache(signed, key, None):
+        return None
+    try:
+        found = kept.call_and_shelve(signed, key, None).get()
+        if (found["signature"], found["task"]) != (signed, key):
+            raise ValueError(f"it belongs to {found['task']} or to other options")
+        return found["rows"]
+    except Exception as error:  # a damaged file raises whatever its bytes lead to
+        warnings.warn(
+            f"the kept result of the task {key} is not used ({error or type(error).__name__}); the "
+            "task is computed again", ResultsWarning, stacklevel=3,
+        )  # fmt: skip
+        return None
+
+
+@contextmanager
+def _interrupt_held() -> Iterator[None]:
+    """Let Ctrl-C wait for the end of the block: joblib ignores one that comes while it writes."""
+    if threading.current_thread() is not threading.main_thread():  # only that one gets signals
+        yield
+        return
+    received: list[tuple[int, Any]] = []
+    before = signal.signal(signal.SIGINT, lambda *one: received.append(one))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if received and callable(before):
+        before(*received[0])
 
 
 def _guarded(function: Callable[[Any], list[Row]], task: HasKey) -> tuple[str, list[Row] | str]:

@@ -42,8 +42,9 @@ def defined(path: Path) -> set[str]:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             names.add(node.name)
         elif isinstance(node, ast.Assign | ast.AnnAssign):
-            stored = (one for one in ast.walk(node) if isinstance(one, ast.Name))
-            names |= {one.id for one in stored if isinstance(one.ctx, ast.Store)}
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            stored = (one for target in targets for one in ast.walk(target))
+            names |= {one.id for one in stored if isinstance(one, ast.Name)}
     return {name for name in names if not name.startswith("_")}
 
 

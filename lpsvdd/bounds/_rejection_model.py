@@ -216,7 +216,7 @@ def _excess(model: LpSVDD) -> np.ndarray:
     """h_i of the training points."""
     if model.solver_ == "landmarks" or model.kernel == "precomputed":
         return model.distance_fit_ - model.radius_sq_
-    return -model.score_samples(model.X_fit_) - model.radius_sq_
+    return -model._score_points(model.X_fit_) - model.radius_sq_
 
 
 def _check_density(model: LpSVDD, kept: np.ndarray, on_surface: int) -> None:

@@ -28,7 +28,7 @@ SCORE_EXAMPLES = """examples:
   lpsvdd score m.lpsvdd - < new.csv | head"""
 TABLE = """column names, then rows: .csv, .tsv (also .gz, .zip), .xlsx (needs openpyxl) or .parquet
 (needs pyarrow); - is CSV from standard input"""
-KINDS = {
+OPTION_KINDS = {
     "NUMBER": float,
     "INTEGER": int,
     "NUMBER/RULE": lambda text: float(text) if re.match(r"[-+.\d]", text) else text,
@@ -54,7 +54,7 @@ def command_parser() -> argparse.ArgumentParser:
         """Add an option and say its default, unless ``text`` does."""
         how: dict[str, Any] = {"action": "store_true"}
         if kind:
-            how = {"metavar": kind, "type": KINDS.get(kind, str), "default": default}
+            how = {"metavar": kind, "type": OPTION_KINDS.get(kind, str), "default": default}
         if "|" in kind:
             how["choices"] = kind.split("|")
         shown = "" if "default" in text else f" (default: {'off' if not kind else default})"

@@ -26,7 +26,7 @@ from lpsvdd._atomic import whole_file
 from lpsvdd._columns import detector_inside, transformed
 from lpsvdd.explain import explain
 from lpsvdd.persistence import load_model, read_notes
-from lpsvdd.tables import ColumnRoles, listed
+from lpsvdd.tables import ColumnRoles, joined
 
 REPORT_FOLDS = 5
 FEWEST_TARGETS = 10  # normal rows to cross-validate
@@ -50,7 +50,7 @@ def fit_table(options: Namespace) -> None:
         certificate += f" on {len(svdd.X_fit_)} landmarks"
     lines = {
         "data": f"{len(y)} rows, {n} of them normal",
-        "columns": f"{len(roles.features)} used: {listed(roles.features)}",
+        "columns": f"{len(roles.features)} used: {joined(roles.features)}",
         "model": f"p = {svdd.p:g}, nu = {svdd.nu_:g}, gamma = {svdd.gamma_:.4g}, C = {svdd.C_:.4g}",
         "support vectors": f"{len(svdd.support_)} of {len(svdd.y_fit_)}",
         "duality gap": f"{max(svdd.duality_gap_, 0.0):.1e}, {certificate}",
@@ -74,7 +74,7 @@ def _training(options: Namespace, notes: list[str]) -> tuple[pd.DataFrame, Colum
     tables.check_columns(frame, [*roles.named, *options.drop])
     y = tables.target_labels(frame, roles)
     if np.isnan(y).any() or not (y > 0).any():
-        held = f"and {roles.target or 1!r} in some; it holds {listed(frame[roles.label].unique())}"
+        held = f"and {roles.target or 1!r} in some; it holds {joined(frame[roles.label].unique())}"
         raise ValueError(f"column {roles.label!r} needs a label in each row, {held}")
     notes += tables.find_roles(frame[y > 0].drop(columns=options.drop), roles, options.decimal)
     holes = tables.incomplete_rows(frame, roles)
@@ -177,7 +177,7 @@ def _unseen_categories(model: Any, rows: pd.DataFrame) -> Iterator[str]:
         encoder = parts["categories"][0]
         for name, known in zip(encoder.feature_names_in_, encoder.categories_, strict=True):
             if new := sorted({*rows[name]} - {*known}):
-                yield f"column {name!r} holds categories that are not in training: {listed(new, 5)}"
+                yield f"column {name!r} holds categories that are not in training: {joined(new, 5)}"
 
 
 def _in_training(model: Any, rows: pd.DataFrame) -> np.ndarray:
@@ -217,7 +217,7 @@ def write_scores(
     """Write ids, row numbers, scores and labels as CSV, compressed where the name ends in .gz."""
     if clash := {*roles.ids} & {"row", "label", *scores}:
         raise ValueError(
-            f"the output has a column {listed(clash)} of its own: rename the id column"
+            f"the output has a column {joined(clash)} of its own: rename the id column"
         )
     table = frame[roles.ids].join(scores.astype({"prediction": "Int64"})).reset_index()
     table = table[[*roles.ids, "row", *scores]]

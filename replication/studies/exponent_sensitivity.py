@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.spatial.distance import cdist
-from scipy.stats import rankdata
 from sklearn.model_selection import KFold
 
 from lpsvdd import LpSVDDCV
 from lpsvdd.kernels import resolve_gamma
 from lpsvdd.selection import Fold
+from lpsvdd.sensitivity import rank_correlation
 from lpsvdd.solver import Gram, Solution
 from lpsvdd.surface import leave_one_out
 from replication.protocol import auc
@@ -58,14 +58,6 @@ def without_itself(ball: Solution, K: np.ndarray) -> np.ndarray:
     return -leave_one_out(
         s, ball.alpha, p=ball.p, y=ones, weight=ones, slack=ball.slack, K=K[np.ix_(rows, rows)]
     )
-
-
-def rank_correlation(first: np.ndarray, second: np.ndarray) -> float:
-    """Return Spearman's correlation: 1 where both are constant, NaN where one is."""
-    constant = [np.ptp(scores) == 0.0 for scores in (first, second)]
-    if any(constant):
-        return 1.0 if all(constant) else np.nan
-    return float(np.corrcoef(rankdata(first), rankdata(second))[0, 1])
 
 
 @study(

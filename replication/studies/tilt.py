@@ -156,7 +156,7 @@ def variance(K: np.ndarray, alpha: np.ndarray) -> float:
     return float(alpha @ K.diagonal() - alpha @ K @ alpha)
 
 
-def compare(K: np.ndarray, shape: Shape, one: Solution, two: Solution, log_price: float) -> Row:
+def matched_row(K: np.ndarray, shape: Shape, one: Solution, two: Solution, log_price: float) -> Row:
     """Compare the centres of p (``one``) and 2 (``two``), in units of the way to the latter."""
     n = len(K)
     way = _length(K, two.alpha - 1.0 / n) or math.nan
@@ -197,7 +197,7 @@ def matched_rows(kernels: SplitKernels, judged: Callable, first: int) -> list[Ro
             row: Row = {"kind": "matched", "share": share, "p": p, "tilt": ball.tilt}
             row["auc"] = own.auc
             if p != 2.0:
-                row |= compare(K, shape, ball, two, log_price)
+                row |= matched_row(K, shape, ball, two, log_price)
                 row["correlation"] = _correlation(own.scores[first:], ranked.scores[first:])
             rows.append(row)
     return rows

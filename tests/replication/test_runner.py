@@ -1,4 +1,4 @@
-"""The runner on toy tasks: killed runs, lost workers, failing tasks, unfinished lines."""
+"""The runner on toy tasks: killed runs, lost workers, failing tasks, damaged entries."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
 import cloudpickle
+import joblib
 import pytest
 from threadpoolctl import threadpool_info
 
-from replication.runner import RunFailed, run_tasks, with_progress
+from replication.runner import ResultsWarning, RunFailed, run_tasks, with_progress
 
 # dask workers are fresh interpreters that cannot import this file
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
@@ -50,19 +52,14 @@ class Spy:
         return square(task)
 
 
-def test_run_tasks_computes_what_is_missing_under_the_same_signature(tmp_path: Path) -> None:
+def test_run_tasks_with_other_options_shares_no_entry_of_a_folder(tmp_path: Path) -> None:
     run_tasks(square, TASKS[:5], folder=tmp_path, **SIGNED)
     spy = Spy()
     assert run_tasks(spy, TASKS, folder=tmp_path, **SIGNED) == EXPECTED
     assert sorted(spy.computed) == [5, 6, 7]
-    (file,) = tmp_path.iterdir()
-    file.write_text(file.read_text()[:-9])  # as a killed run may leave it
-    for _ in range(2):
-        assert run_tasks(spy, TASKS, folder=tmp_path, **SIGNED) == EXPECTED
-    assert len(spy.computed) == 3 + 1
     others = SIGNED | {"signature": {"options": {"unit_norm": False}}}
     assert run_tasks(spy, TASKS, folder=tmp_path, **others) == EXPECTED
-    assert len(spy.computed) == 4 + 8
+    assert len(spy.computed) == 3 + 8
 
 
 def test_run_tasks_returns_the_same_rows_whether_they_were_kept_or_not(tmp_path: Path) -> None:
@@ -92,30 +89,70 @@ def test_run_tasks_with_a_failing_task_names_it_and_keeps_the_others(tmp_path: P
         run_tasks(square, [Toy(1), Toy(1)], **SIGNED)
 
 
+def entries(folder: Path) -> dict[str, Path]:
+    """The file of each kept task."""
+    return {joblib.load(path)["task"]: path for path in folder.rglob("output.pkl")}
+
+
+DAMAGES = {
+    "emptied": lambda own, other: own.write_bytes(b""),
+    "cut off": lambda own, other: own.write_bytes(own.read_bytes()[:-9]),
+    "not a pickle": lambda own, other: own.write_text("[null]"),
+    "another task's": lambda own, other: own.write_bytes(other.read_bytes()),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=list(DAMAGES))
+def test_run_tasks_names_a_damaged_entry_and_computes_it_again(tmp_path: Path, damage) -> None:
+    run_tasks(square, TASKS, folder=tmp_path, **SIGNED)
+    files, spy = entries(tmp_path), Spy()
+    damage(files["toy-01"], files["toy-03"])
+    with pytest.warns(ResultsWarning, match="kept result of the task toy-01 is not used"):
+        assert run_tasks(spy, TASKS, folder=tmp_path, **SIGNED) == EXPECTED
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert run_tasks(spy, TASKS, folder=tmp_path, **SIGNED) == EXPECTED
+    assert spy.computed == [1]
+
+
+@pytest.mark.filterwarnings("ignore::replication.runner.ResultsWarning")
+def test_run_tasks_returns_true_rows_whichever_byte_of_an_entry_is_wrong(tmp_path: Path) -> None:
+    run_tasks(square, TASKS[1:2], folder=tmp_path, **SIGNED)
+    ((_, file),) = entries(tmp_path).items()
+    content = file.read_bytes()
+    for at in range(len(content)):
+        file.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+        assert run_tasks(square, TASKS[1:2], folder=tmp_path, **SIGNED) == EXPECTED[1:2]
+
+
 SCRIPT = """
 import signal, sys, time
+from dataclasses import dataclass
 import typer
 from replication.cli import sentences
 from replication.runner import run_tasks
-from test_runner import SIGNED, TASKS, square
 
-def slow(task):
+@dataclass(frozen=True)
+class Toy:
+    number: int
+    @property
+    def key(self):
+        return f"toy-{self.number:02d}"
+
+def square(task):
     time.sleep(0.15)
-    return square(task)
+    return [{"number": task.number, "square": task.number**2, "third": task.number / 3}]
 
 if __name__ == "__main__":
     folder, backend, jobs = sys.argv[1:]
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
     try:
         with sentences(f"finished tasks are in {folder}"):
-            run_tasks(slow, TASKS, folder=folder, backend=backend, n_jobs=int(jobs), **SIGNED)
+            run_tasks(square, [Toy(i) for i in range(8)], folder=folder, progress=False,
+                      backend=backend, n_jobs=int(jobs), signature={"options": {"unit_norm": True}})
     except typer.Exit as stopped:
         sys.exit(stopped.exit_code)
 """
-
-
-def finished(folder: Path) -> int:
-    return sum(path.read_text().count("toy") for path in folder.glob("*"))
 
 
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT], ids=["killed", "Ctrl-C"])
@@ -129,16 +166,15 @@ def test_a_stopped_run_goes_on_and_ends_with_the_same_table(
 ) -> None:
     script, folder = tmp_path / "script.py", tmp_path / "results"
     script.write_text(SCRIPT)
-    here = Path(__file__).resolve()
     for wanted in (1, 3):  # stopped twice, at different points
         with open(tmp_path / "said", "w") as said:
             process = subprocess.Popen(
                 [sys.executable, str(script), str(folder), *workers],
                 stderr=said, start_new_session=True,
-                env=os.environ | {"PYTHONPATH": f"{here.parents[2]}{os.pathsep}{here.parent}"},
+                env=os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2])},
             )  # fmt: skip
         deadline = time.monotonic() + 120
-        while finished(folder) < wanted:
+        while len(list(folder.rglob("output.pkl"))) < wanted:
             assert time.monotonic() < deadline and process.poll() is None
             time.sleep(0.01)
         if end == signal.SIGINT:  # as a terminal does: to the workers too
@@ -150,8 +186,49 @@ def test_a_stopped_run_goes_on_and_ends_with_the_same_table(
             assert process.wait(60) == -end
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)  # what is left of the workers
-    assert finished(folder) < len(TASKS)
+    assert len(list(folder.rglob("output.pkl"))) < len(TASKS)
     assert run_tasks(square, TASKS, folder=folder, **SIGNED) == EXPECTED
+
+
+def test_run_tasks_stops_for_an_interrupt_while_an_entry_is_written(tmp_path, monkeypatch) -> None:
+    """joblib catches everything there, Ctrl-C included."""
+    store = joblib._store_backends.FileSystemStoreBackend
+    write = store._concurrency_safe_write
+
+    def interrupted(self, content, filename, writer) -> None:
+        if filename.endswith("metadata.json"):
+            signal.raise_signal(signal.SIGINT)
+        write(self, content, filename, writer)
+
+    monkeypatch.setattr(store, "_concurrency_safe_write", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run_tasks(square, TASKS, folder=tmp_path, **SIGNED)
+    monkeypatch.undo()
+    spy = Spy()
+    assert run_tasks(spy, TASKS, folder=tmp_path, **SIGNED) == EXPECTED
+    assert len(spy.computed) == len(TASKS) - 1
+
+
+def test_a_cluster_that_loses_a_worker_ends_with_the_same_table(tmp_path: Path) -> None:
+    from distributed import LocalCluster
+
+    lock = tmp_path / "killed"
+
+    def kills_its_worker_once(task: Toy) -> list[dict]:
+        time.sleep(0.05)
+        if task.number == 3 and not lock.exists():
+            lock.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return square(task)
+
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+    ) as cluster:
+        rows = run_tasks(
+            kills_its_worker_once, TASKS, backend=cluster.scheduler_address,
+            folder=tmp_path / "results", **SIGNED,
+        )  # fmt: skip
+    assert lock.exists() and rows == EXPECTED
 
 
 def test_a_lost_local_worker_is_reported_and_the_run_goes_on(tmp_path: Path) -> None:
@@ -166,12 +243,14 @@ def test_a_lost_local_worker_is_reported_and_the_run_goes_on(tmp_path: Path) -> 
 
 
 def test_run_tasks_computes_on_one_blas_thread() -> None:
-    def threads(task: Toy) -> list[dict]:
-        import numpy  # noqa: F401  (its BLAS is what is asked about)
+    import numpy  # noqa: F401  (its BLAS is what is asked about)
 
+    def threads(task: Toy) -> list[dict]:
         return [{"threads": max(one["num_threads"] for one in threadpool_info())}]
 
-    assert run_tasks(threads, TASKS[:2], n_jobs=2, **SIGNED) == 2 * [{"threads": 1}]
+    for n_jobs in (1, 2):
+        rows = run_tasks(threads, TASKS[:2], n_jobs=n_jobs, **SIGNED)
+        assert [row["threads"] for row in rows] == [1, 1]
 
 
 def test_run_tasks_with_a_backend_that_is_none_gets_a_sentence(monkeypatch) -> None:
@@ -189,7 +268,7 @@ def test_run_tasks_with_a_backend_that_is_none_gets_a_sentence(monkeypatch) -> N
         run_tasks(square, TASKS, backend="dask", **SIGNED)
 
 
-def test_progress_draws_a_bar_on_a_terminal_and_nothing_elsewhere(capsys, monkeypatch) -> None:
+def test_counted_draws_a_bar_on_a_terminal_and_nothing_elsewhere(capsys, monkeypatch) -> None:
     assert list(with_progress("ab", 2)) == ["a", "b"] and capsys.readouterr().err == ""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     assert list(with_progress("ab", 2)) == ["a", "b"]

@@ -11,7 +11,7 @@ import pytest
 from lpsvdd.kernels import kernel_matrix
 from lpsvdd.solver import solve
 from replication.findings import read, tilt
-from replication.studies.tilt import Path, Shape, compare, least_tilt_solution, variance
+from replication.studies.tilt import Path, Shape, least_tilt_solution, matched_row, variance
 
 POWERS = [1.2, 1.5, 5.0, 20.0]
 
@@ -87,7 +87,7 @@ def test_paths_part_as_the_theorem_says(K, p):
         assert one.tilt == pytest.approx(tilt_, rel=1e-4)
         measured = n * (one.alpha - two.alpha)
         off.append(np.abs(measured - kappa * tilt_ * g).max() / np.abs(kappa * tilt_ * g).max())
-        row = compare(K, shape, one, two, log_price)
+        row = matched_row(K, shape, one, two, log_price)
         assert row["distance"] <= row["bound"]
     assert row["distance"] == pytest.approx(row["predicted"], rel=0.05)
     assert off[1] < 0.3 * off[0] and off[1] < 0.1
