@@ -139,9 +139,9 @@ def compare(rows: pd.DataFrame, pairs: Mapping[str, tuple[str, str]]) -> dict[st
 
 def as_table(found: Mapping[str, Difference]) -> pd.DataFrame:
     """Differences as lines of a table, for a look and for a figure."""
-    lines = [{**vars(one), "says": one.state} for one in found.values()]
+    lines = [{**vars(one), "decision": one.state} for one in found.values()]
     columns = [
-        "mean", "low", "high", "says", "detectable", "lowest", "highest", "wins", "losses", "n",
+        "mean", "low", "high", "decision", "detectable", "lowest", "highest", "wins", "losses", "n",
     ]  # fmt: skip
     return pd.DataFrame(lines, index=pd.Index(found, name="comparison"))[columns]
 
@@ -154,8 +154,8 @@ def decision_table(rows: pd.DataFrame, pairs: Mapping[str, tuple[str, str]]) -> 
         found, bayes = compare_over_sets(values), signed_rank(values)
         lines[name] = {
             "difference": f"{found:.2f}",
-            "says": found.state,
-            "could see": found.detectable,
+            "decision": found.state,
+            "detectable": found.detectable,
             "single sets": f"{signed(found.lowest)} to {signed(found.highest)}",
             "P(lower, within, higher)": ", ".join(
                 f"{bayes[side]:.2g}" for side in ("lower", "equivalent", "higher")

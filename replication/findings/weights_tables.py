@@ -107,7 +107,7 @@ def claim_on_tables(rows: pd.DataFrame) -> Numbers:
     over = {w: compare_over_sets(values) for w, values in lp_minus_weighted(rows).items()}
     above = sum(one.low > 0.0 for one in over.values())
     below = any(one.high < 0.0 for one in over.values())
-    partly = "holds partly" if above and not below else "not reproduced"
+    partly = "weaker than printed" if above and not below else "not reproduced"
     return {"over": over, "verdict": "holds" if above == len(over) else partly}
 
 
