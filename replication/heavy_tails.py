@@ -63,11 +63,16 @@ def share_range(hits: int, n: int, level: float = 0.95) -> Range:
     return Range(hits / n, float(low), float(high))
 
 
+def without_largest(values: pd.Series, count: int = LARGEST) -> pd.Series:
+    """Leave out the tables of largest absolute value."""
+    return values.drop(values.abs().sort_values(kind="stable").index[-count:])
+
+
 def summaries(values: pd.Series) -> dict[str, Any]:
     """Return all that is reported of one difference."""
     means, singles = by_cluster(values).mean().to_numpy(), one_a_cluster(values)
     found = compare_over_sets(values)
-    rest = compare_over_sets(values.drop(values.abs().sort_values(kind="stable").index[-LARGEST:]))
+    rest = compare_over_sets(without_largest(values))
     return {
         "mean": Range(found.mean, found.low, found.high),
         "median": median_range(means),

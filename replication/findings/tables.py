@@ -26,10 +26,15 @@ def exponents_at(rows: pd.DataFrame, width: str, share: float) -> pd.DataFrame:
     return rows[(rows["width"] == width) & (rows["share"] == share)].set_index("dataset")
 
 
+def beside_two(at: pd.DataFrame) -> pd.DataFrame:
+    """Return the AUC of every other exponent and of the kernel mean minus that of p = 2."""
+    return pd.DataFrame({p: at[f"auc_{p}"] - at["auc_2"] for p in OTHERS})
+
+
 def over_two(rows: pd.DataFrame, width: str, share: float) -> dict[str, Difference]:
     """Compare the AUC of every other exponent and of the kernel mean with that of p = 2."""
-    at = exponents_at(rows, width, share)
-    return {p: compare_over_sets(at[f"auc_{p}"] - at["auc_2"]) for p in OTHERS}
+    off = beside_two(exponents_at(rows, width, share))
+    return {str(p): compare_over_sets(values) for p, values in off.items()}
 
 
 def tables_p(rows: pd.DataFrame) -> Numbers:
