@@ -13,21 +13,28 @@ from typing import Any
 import pandas as pd
 
 from replication.experiment import Study, compute
-from replication.studies.study import STUDIES
+from replication.studies import study
 
 __all__ = ["STUDIES", "Study", "find_study", "run_study"]
 
-for _found in iter_modules(__path__):  # a module registers its studies when it is imported
-    import_module(f"{__name__}.{_found.name}")
+
+def __getattr__(name: str) -> Any:
+    """Import all studies when their list is asked for: a finding needs the names of one."""
+    if name != "STUDIES":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    for found in iter_modules(__path__):  # a module registers its studies when it is imported
+        import_module(f"{__name__}.{found.name}")
+    return study.STUDIES
 
 
 def find_study(name: str) -> Study:
-    """The study of that name."""
-    if name not in STUDIES:
-        raise KeyError(f"unknown experiment {name!r}: expected one of {', '.join(STUDIES)}")
-    return STUDIES[name]
+    """Return the study of that name."""
+    listed = __getattr__("STUDIES")
+    if name not in listed:
+        raise KeyError(f"unknown experiment {name!r}: expected one of {', '.join(listed)}")
+    return listed[name]
 
 
 def run_study(name: str, **how: Any) -> pd.DataFrame:
-    """Table of one deciding experiment, computed with the options of ``experiment.compute``."""
+    """Return the table of one experiment, computed with the options of ``experiment.compute``."""
     return compute(find_study(name), **how)
