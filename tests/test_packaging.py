@@ -192,7 +192,7 @@ def test_wheel_works_outside_a_checkout(wheel, tmp_path):
 
 def make(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run make, not as a child of the `make test` that may run these tests."""
-    inherited = {"MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES"}
+    inherited = {"MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "VENV", "PYTHON"}
     clean = {key: value for key, value in os.environ.items() if key not in inherited}
     command = ["make", "--no-print-directory", *words]
     return subprocess.run(
